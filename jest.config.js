@@ -1,0 +1,35 @@
+/** One project per layer of tests; `npm run test:<layer>` runs one of them. */
+const layer = (displayName, testMatch, more = {}) => ({
+  displayName,
+  testMatch: testMatch.flatMap((glob) =>
+    ['apps', 'packages', 'migrations', 'tests'].map((top) => `<rootDir>/${top}/**/${glob}`),
+  ),
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['/dist/'],
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['@secbox/source', 'node', 'node-addons'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  ...more,
+});
+
+export default {
+  projects: [
+    layer('unit', ['*.test.ts'], {
+      testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.(contract|http|docker)\\.test\\.ts$'],
+    }),
+    layer('contract', ['*.contract.test.ts']),
+    layer('http', ['*.http.test.ts']),
+    layer('docker', ['*.docker.test.ts']),
+  ],
+};

@@ -1,0 +1,61 @@
+/** What a caller does about an error depends on its kind alone. */
+export const errorKinds = [
+  'invalid',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'too_large',
+  'rate_limited',
+  'timeout',
+  'unavailable',
+  'internal',
+] as const;
+
+export type ErrorKind = (typeof errorKinds)[number];
+
+interface ErrorCodeEntry {
+  readonly kind: ErrorKind;
+  /** Where HTTP has a more exact status than the kind's own. */
+  readonly httpStatus?: number;
+}
+
+/** Every code this product answers with. docs/errors.md explains each; a test keeps both in step. */
+export const errorCodes = {
+  invalid_request: { kind: 'invalid' },
+  malformed_json: { kind: 'invalid' },
+  unsupported_media_type: { kind: 'invalid', httpStatus: 415 },
+  invalid_id: { kind: 'invalid' },
+  invalid_path: { kind: 'invalid' },
+  invalid_policy: { kind: 'invalid' },
+  policy_exceeded: { kind: 'forbidden' },
+  exec_not_found: { kind: 'not_found' },
+  route_not_found: { kind: 'not_found' },
+  method_not_allowed: { kind: 'invalid', httpStatus: 405 },
+  body_too_large: { kind: 'too_large' },
+  engine_unavailable: { kind: 'unavailable' },
+  image_missing: { kind: 'unavailable' },
+  database_unavailable: { kind: 'unavailable' },
+  shutting_down: { kind: 'unavailable' },
+  internal_error: { kind: 'internal' },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+const kindStatus: Record<ErrorKind, number> = {
+  invalid: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  too_large: 413,
+  rate_limited: 429,
+  timeout: 504,
+  unavailable: 503,
+  internal: 500,
+};
+
+export function httpStatusOf(code: ErrorCode): number {
+  const entry: ErrorCodeEntry = errorCodes[code];
+  return entry.httpStatus ?? kindStatus[entry.kind];
+}

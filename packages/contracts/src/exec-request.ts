@@ -1,0 +1,102 @@
+import { namePattern } from './ids.js';
+
+/** The body of `POST /sandbox/execs`, after {@link execRequestSchema} accepted it. */
+export interface ExecRequest {
+  readonly project_id?: string;
+  readonly conversation_id?: string;
+  readonly skill_id?: string;
+  readonly exec: ExecCommand;
+  readonly inputs?: readonly ExecInput[];
+  /** Checked by the policy package, which knows the ceilings and can say who set them. */
+  readonly policy_overrides?: Readonly<Record<string, unknown>>;
+  readonly task_ref?: TaskRef;
+}
+
+export interface ExecCommand {
+  readonly kind: ExecKind;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+}
+
+export type ExecKind = 'shell' | 'python';
+
+export interface ExecInput {
+  readonly path: string;
+  readonly content?: string;
+  readonly content_base64?: string;
+  readonly secret?: boolean;
+}
+
+export interface TaskRef {
+  readonly task_id?: string;
+  readonly conversation_id?: string;
+}
+
+/** The kernel takes no single argument longer than this, its end mark included. */
+const maxArgumentBytes = 131_071;
+const reference = { type: 'string', minLength: 1, maxLength: 256 } as const;
+const name = { type: 'string', pattern: namePattern } as const;
+
+export const execRequestSchema = {
+  $id: 'https://secbox.dev/schemas/exec-request.json',
+  type: 'object',
+  additionalProperties: false,
+  required: ['exec'],
+  anyOf: [
+    { required: ['project_id'] },
+    { required: ['conversation_id'] },
+    { properties: { task_ref: { required: ['conversation_id'] } }, required: ['task_ref'] },
+  ],
+  properties: {
+    project_id: name,
+    conversation_id: name,
+    skill_id: { type: 'string', pattern: '^[a-z0-9]+(\\.[a-z0-9]+)+$', maxLength: 128 },
+    exec: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['kind', 'command', 'args'],
+      properties: {
+        kind: { enum: ['shell', 'python'] },
+        command: { type: 'string' },
+        args: {
+          type: 'array',
+          minItems: 1,
+          maxItems: 1024,
+          items: { type: 'string', maxLength: maxArgumentBytes },
+        },
+        cwd: { type: 'string', maxLength: 4096 },
+        env: {
+          type: 'object',
+          maxProperties: 256,
+          additionalProperties: { type: 'string', maxLength: maxArgumentBytes },
+        },
+        stdin: { type: 'string' },
+      },
+    },
+    inputs: {
+      type: 'array',
+      maxItems: 1000,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['path'],
+        oneOf: [{ required: ['content'] }, { required: ['content_base64'] }],
+        properties: {
+          path: { type: 'string', minLength: 1, maxLength: 4096 },
+          content: { type: 'string' },
+          content_base64: { type: 'string' },
+          secret: { type: 'boolean' },
+        },
+      },
+    },
+    policy_overrides: { type: 'object' },
+    task_ref: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { task_id: reference, conversation_id: reference },
+    },
+  },
+} as const;

@@ -1,0 +1,29 @@
+export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
+export { SecboxError, type SecboxErrorOptions } from './errors.js';
+export { execStatuses, isFinal, type ExecStatus, type FinalExecStatus } from './exec-status.js';
+export {
+  execIdPattern,
+  namePattern,
+  newExecId,
+  parseExecId,
+  parseProjectId,
+  type ExecId,
+  type ProjectId,
+} from './ids.js';
+export {
+  execRequestSchema,
+  type ExecCommand,
+  type ExecInput,
+  type ExecKind,
+  type ExecRequest,
+  type TaskRef,
+} from './exec-request.js';
+export {
+  limitFields,
+  policyLayers,
+  type LimitField,
+  type NetMode,
+  type PolicyLayer,
+  type PolicySnapshot,
+  type PolicyValues,
+} from './policy-values.js';
