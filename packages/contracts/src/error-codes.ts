@@ -29,6 +29,7 @@ export const errorCodes = {
   invalid_path: { kind: 'invalid' },
   invalid_policy: { kind: 'invalid' },
   policy_exceeded: { kind: 'forbidden' },
+  invalid_setting: { kind: 'invalid' },
   exec_not_found: { kind: 'not_found' },
   route_not_found: { kind: 'not_found' },
   method_not_allowed: { kind: 'invalid', httpStatus: 405 },
@@ -36,6 +37,7 @@ export const errorCodes = {
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },
   database_unavailable: { kind: 'unavailable' },
+  data_dir_in_use: { kind: 'conflict' },
   shutting_down: { kind: 'unavailable' },
   internal_error: { kind: 'internal' },
 } as const satisfies Record<string, ErrorCodeEntry>;

@@ -1,5 +1,7 @@
 export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
 export { SecboxError, type SecboxErrorOptions } from './errors.js';
+export { answeredOutputBytes, type ArtifactSummary, type ExecAnswer } from './exec-answer.js';
+export type { ExecOutcome, ExecRecord, ExecSubmission, FinishedExec } from './exec-record.js';
 export { execStatuses, isFinal, type ExecStatus, type FinalExecStatus } from './exec-status.js';
 export {
   execIdPattern,

@@ -13,7 +13,7 @@ export interface PolicyValues {
 
 export type NetMode = 'none';
 
-/** The fields that have a ceiling. */
+/** The numbers that have a ceiling. */
 export const limitFields = [
   'timeout_ms',
   'max_stdout_bytes',
@@ -31,12 +31,27 @@ export const policyLayers = ['system', 'settings', 'manifest', 'request'] as con
 /** Who set a value, from the least to the most specific. */
 export type PolicyLayer = (typeof policyLayers)[number];
 
+/** Who can be the reason for a value or a ceiling: a layer, the built-in ceiling or the engine's capacity. */
+export type PolicyAuthority = PolicyLayer | 'hard' | 'engine';
+
+/** The loosest value that was allowed, and who drew that line. */
+export interface PolicyCeiling<Value> {
+  readonly value: Value;
+  readonly layer: PolicyAuthority;
+}
+
 /** A merged policy with where each value came from; kept with the exec for ever. */
 export interface PolicySnapshot {
   readonly values: PolicyValues;
-  readonly ceilings: Readonly<
-    Record<LimitField, { readonly value: number; readonly layer: PolicyLayer | 'hard' | 'engine' }>
-  >;
-  readonly sources: Readonly<Record<LimitField | 'net.mode' | 'read_only_root', PolicyLayer>>;
+  /** `read_only_root: true` is the tighter value: a ceiling of false means that it may be turned off. */
+  readonly ceilings: Readonly<Record<LimitField, PolicyCeiling<number>>> & {
+    readonly read_only_root: PolicyCeiling<boolean>;
+  };
+  /**
+   * Whose word each value is. A layer that repeats what already held is not its source; a value that was cut
+   * down to a ceiling has the one who set that ceiling.
+   */
+  readonly sources: Readonly<Record<LimitField | 'net.mode' | 'read_only_root', PolicyAuthority>>;
+  /** 0 when no Settings were ever stored. */
   readonly settings_version: number;
 }

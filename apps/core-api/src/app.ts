@@ -1,0 +1,25 @@
+import type { Logger } from '@secbox/logging';
+import express, { type Express } from 'express';
+import { answerErrors, routeNotFound } from './answer-errors.js';
+import type { HealthCheck } from './health.js';
+import { requestLog } from './request-log.js';
+import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
+import { healthRoutes } from './routes/health.js';
+
+export interface AppParts extends ExecRoutesOptions {
+  readonly logger: Logger;
+  readonly checkHealth: HealthCheck;
+}
+
+/** The HTTP skin: parse, call one use case, format. */
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(requestLog(parts.logger));
+  app.use(healthRoutes(parts.checkHealth));
+  app.use(execRoutes(parts));
+  app.use(routeNotFound);
+  app.use(answerErrors(parts.logger));
+  return app;
+}

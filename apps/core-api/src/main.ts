@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { SecboxError } from '@secbox/contracts';
+import { createLogger } from '@secbox/logging';
+import { ConfigError, readConfig } from './config.js';
+import { startService, type Service } from './service.js';
+import { userProblem } from './service-user.js';
+
+const version = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
+
+async function main(): Promise<Service> {
+  const config = readConfig(process.env);
+  const problem = userProblem(process.platform, process.getuid?.());
+  if (problem !== undefined) throw new ConfigError([problem]);
+  const pretty = config.logFormat === 'auto' ? process.stderr.isTTY : config.logFormat === 'pretty';
+  const logger = createLogger({
+    level: config.logLevel,
+    format: pretty ? 'pretty' : 'json',
+    destination: process.stderr,
+  });
+  const service = await startService({
+    config,
+    logger,
+    searchPath: process.env['PATH'] ?? '',
+    runtimeMode: process.platform,
+    version,
+  });
+  stopOnSignal(service);
+  process.stdout.write(`
+Secbox serves on ${service.url}
+
+Run a first exec:
+
+  ${firstExec(service.url)}
+
+`);
+  return service;
+}
+
+function firstExec(url: string): string {
+  const body = {
+    project_id: 'hello',
+    exec: { kind: 'python', command: 'python', args: ['-c', 'print(6 * 7)'] },
+  };
+  return `curl -s ${url}/sandbox/execs -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
+}
+
+/** The first signal stops cleanly, a second one at once. */
+function stopOnSignal(service: Service): void {
+  const stop = () => {
+    process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+    service.close().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  };
+  const once = () => {
+    process.off('SIGINT', once).off('SIGTERM', once);
+    stop();
+  };
+  process.on('SIGINT', once).on('SIGTERM', once);
+}
+
+/** What an operator can act on is told without a stack trace. */
+function fail(error: unknown): never {
+  const expected = error instanceof ConfigError || error instanceof SecboxError || isListenError(error);
+  process.stderr.write(
+    `secbox: ${expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  process.exit(1);
+}
+
+function isListenError(error: unknown): error is Error {
+  return error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'listen';
+}
+
+await main().catch(fail);

@@ -1,0 +1,105 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { defaultDockerHost, DockerodeEngine, parseDockerHost } from '@secbox/container-engine';
+import { lockInstance, openDatabase } from '@secbox/database';
+import { ExecRunner, recover } from '@secbox/exec-runner';
+import type { Logger } from '@secbox/logging';
+import { sandboxOwner, Workspace } from '@secbox/workspace';
+import { createApp } from './app.js';
+import type { Config } from './config.js';
+import { healthCheckOf } from './health.js';
+
+export interface Service {
+  /** Where it serves, with the port it got. */
+  readonly url: string;
+  /** Stops taking work, lets what runs end within the grace, ends the rest; nothing of it is left afterwards. */
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly searchPath: string;
+  readonly runtimeMode: string;
+  readonly version: string;
+}
+
+/** Wires the parts together and serves. What was opened is closed again when a later part fails. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, logger } = options;
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  const closers: (() => unknown)[] = [];
+  const closeAll = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const lock = lockInstance(join(config.dataDir, 'server.lock'));
+    closers.push(() => lock.release());
+    const database = await openDatabase(join(config.dataDir, 'secbox.db'));
+    closers.push(() => database.close());
+
+    const workspace = await Workspace.open({
+      root: join(config.dataDir, 'workspace'),
+      ...(process.getuid?.() === 0 ? { owner: sandboxOwner } : {}),
+    });
+    const dockerHost = config.dockerHost ?? defaultDockerHost;
+    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
+    const parts = { engine, workspace, records: database.execs, logger, dataDir: config.dataDir };
+    await recover(parts);
+
+    const runner = new ExecRunner({
+      ...parts,
+      imageReference: config.sandboxImage,
+      maxConcurrentExecs: config.maxConcurrentExecs,
+    });
+    closers.push(() => runner.close(config.shutdownGraceMs));
+
+    const checkHealth = healthCheckOf({ ...options, dockerHost, engine, workspace, database });
+    const server = createServer(
+      createApp({
+        runner,
+        execs: database.execs,
+        workspace,
+        maxBodyBytes: config.maxBodyBytes,
+        logger,
+        checkHealth,
+      }),
+    );
+    const url = await listen(server, config.host, config.port);
+    const closed = onceClosed(server);
+    closers.push(() => {
+      server.closeAllConnections();
+      return closed;
+    });
+    return {
+      url,
+      close: async () => {
+        server.close();
+        await runner.close(config.shutdownGraceMs);
+        // Answers to the execs that have just ended are on their way; idle connections are not worth waiting for.
+        server.closeIdleConnections();
+        await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+function onceClosed(server: Server): Promise<void> {
+  return new Promise((resolve) => server.once('close', resolve));
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const { address, family, port: bound } = server.address() as AddressInfo;
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+    });
+  });
+}

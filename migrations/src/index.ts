@@ -1,0 +1,7 @@
+import type { Migration } from 'kysely';
+import { sandboxExecs } from './0001-sandbox-execs.js';
+
+/** In the order they run; a migration that has been released is never edited. */
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001-sandbox-execs': sandboxExecs,
+};

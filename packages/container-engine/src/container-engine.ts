@@ -1,0 +1,83 @@
+import type { Writable } from 'node:stream';
+import type { WorkspaceMounts } from '@secbox/workspace';
+
+/** What we ask of an engine, in our words: an adapter turns it into the engine's own. */
+export interface ContainerEngine {
+  /** Fails with `engine_unavailable` when the engine does not answer. */
+  info(): Promise<EngineInfo>;
+  /** Undefined when the engine does not have the image. */
+  findImage(reference: string): Promise<EngineImage | undefined>;
+  /** Creates a hardened container; everything that is not in the spec is closed. */
+  create(spec: ContainerSpec): Promise<ContainerId>;
+  /** To be called before {@link start}, so that no output is missed. */
+  attach(id: ContainerId): Promise<Attachment>;
+  start(id: ContainerId): Promise<void>;
+  /** Resolves once the container is dead; to be called after {@link start}. */
+  wait(id: ContainerId): Promise<ContainerEnd>;
+  /** Ends every process of the container; fine when it is dead or gone already. */
+  kill(id: ContainerId): Promise<void>;
+  /** Removes the container, dead or alive; fine when it is gone already. */
+  remove(id: ContainerId): Promise<void>;
+  /** Containers of ours, of any state, that belong to this data folder. */
+  listOwned(dataDir: string): Promise<OwnedContainer[]>;
+}
+
+export type ContainerId = string;
+
+export interface EngineInfo {
+  readonly version: string;
+  readonly apiVersion: string;
+  readonly operatingSystem: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly runtimes: readonly string[];
+}
+
+export interface EngineImage {
+  /** The content address by which execs name the image, so that a moved tag changes nothing underway. */
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ContainerSpec {
+  readonly imageId: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workingDirectory: string;
+  readonly mounts: WorkspaceMounts;
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly pids: number;
+  readonly readOnlyRoot: boolean;
+  readonly owner: ContainerOwner;
+}
+
+/** Carried as labels, so that whoever finds the container knows whose it is. */
+export interface ContainerOwner {
+  readonly execId: string;
+  readonly dataDir: string;
+}
+
+export interface OwnedContainer {
+  readonly id: ContainerId;
+  readonly execId: string;
+  readonly running: boolean;
+}
+
+export interface Attachment {
+  readonly input: Writable;
+  /** Reading slowly slows the program down; it ends when the container's streams have closed. */
+  readonly output: AsyncIterable<OutputChunk>;
+  /** Lets go of the streams without waiting for their end. */
+  close(): void;
+}
+
+export interface OutputChunk {
+  readonly stream: 'stdout' | 'stderr';
+  readonly data: Buffer;
+}
+
+export interface ContainerEnd {
+  readonly exitCode: number;
+  readonly outOfMemory: boolean;
+}

@@ -1,0 +1,58 @@
+import type { ContainerCreateOptions } from 'dockerode';
+import type { ContainerSpec } from './container-engine.js';
+import { bindMountsOf, labelsOf, openFiles, sandboxUser, scratch, sharedMemoryBytes } from './hardening.js';
+
+/** The create call of one hardened container. `tests/` holds the engine's own view of it as a golden file. */
+export function createOptions(spec: ContainerSpec): ContainerCreateOptions {
+  return {
+    Image: spec.imageId,
+    Cmd: [...spec.command],
+    Entrypoint: [],
+    Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
+    WorkingDir: spec.workingDirectory,
+    User: sandboxUser,
+    Labels: labelsOf(spec),
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    OpenStdin: true,
+    StdinOnce: true,
+    Tty: false,
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      IpcMode: 'private',
+      PidMode: '',
+      UTSMode: '',
+      Privileged: false,
+      CapDrop: ['ALL'],
+      CapAdd: [],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: spec.readOnlyRoot,
+      Tmpfs: { ...scratch },
+      ShmSize: sharedMemoryBytes,
+      Memory: spec.memoryBytes,
+      // Equal to Memory: no swap, so a limit is a limit.
+      MemorySwap: spec.memoryBytes,
+      NanoCpus: Math.round(spec.cpus * 1e9),
+      PidsLimit: spec.pids,
+      Ulimits: [
+        { Name: 'core', Soft: 0, Hard: 0 },
+        { Name: 'nofile', Soft: openFiles, Hard: openFiles },
+      ],
+      // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
+      LogConfig: { Type: 'none', Config: {} },
+      // `Mounts` refuses a source that is missing; `Binds` would create it as root.
+      Mounts: bindMountsOf(spec).map(({ source, target, readOnly }) => ({
+        Type: 'bind',
+        Source: source,
+        Target: target,
+        ReadOnly: readOnly,
+        BindOptions: { Propagation: 'rprivate' },
+      })),
+      Devices: [],
+      AutoRemove: false,
+      RestartPolicy: { Name: 'no' },
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ContainerSpec } from './container-engine.js';
+
+/** Where the mounts appear inside; programs and manifests rely on these names. */
+export const containerPaths = {
+  inputs: '/workspace/inputs',
+  work: '/workspace/work',
+  artifacts: '/workspace/artifacts',
+} as const;
+
+/** Every container of ours carries these; clean-up touches nothing else. */
+export const labels = {
+  ours: 'secbox',
+  execId: 'secbox.exec_id',
+  dataDir: 'secbox.data_dir',
+} as const;
+
+export const sandboxUser = '1000:1000';
+export const sharedMemoryBytes = 16 * 1024 * 1024;
+export const openFiles = 1024;
+
+/**
+ * Scratch space for a read-only root. It is memory, so it counts against the container's own limit;
+ * `exec` in /tmp because compilers and wheels run what they build there.
+ */
+export const scratch: Readonly<Record<string, string>> = {
+  '/tmp': 'rw,exec,nosuid,nodev,size=134217728,mode=1777',
+  '/home/sandbox': 'rw,exec,nosuid,nodev,size=67108864,mode=0700,uid=1000,gid=1000',
+};
+
+export function labelsOf(spec: Pick<ContainerSpec, 'owner'>): Record<string, string> {
+  return {
+    [labels.ours]: 'exec',
+    [labels.execId]: spec.owner.execId,
+    [labels.dataDir]: spec.owner.dataDir,
+  };
+}
+
+export interface BindMount {
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+export function bindMountsOf(spec: Pick<ContainerSpec, 'mounts'>): readonly BindMount[] {
+  return [
+    { source: spec.mounts.inputs, target: containerPaths.inputs, readOnly: true },
+    { source: spec.mounts.work, target: containerPaths.work, readOnly: false },
+    { source: spec.mounts.artifacts, target: containerPaths.artifacts, readOnly: false },
+  ];
+}

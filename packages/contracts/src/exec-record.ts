@@ -1,0 +1,46 @@
+import type { ExecCommand } from './exec-request.js';
+import type { ExecStatus, FinalExecStatus } from './exec-status.js';
+import type { ExecId, ProjectId } from './ids.js';
+import type { PolicySnapshot } from './policy-values.js';
+
+/** The audit row of one exec: who asked for what under which policy, and how it ended. */
+export interface ExecRecord extends ExecSubmission, ExecOutcome {
+  readonly status: ExecStatus;
+  readonly started_at: string | null;
+}
+
+/** What is known, and recorded, before anything runs. Of the environment only the names: values may be secret. */
+export interface ExecSubmission {
+  readonly exec_id: ExecId;
+  readonly project_id: ProjectId;
+  readonly task_id: string | null;
+  readonly conversation_id: string | null;
+  readonly skill_id: string | null;
+  readonly kind: ExecCommand['kind'];
+  readonly image: string;
+  readonly image_digest: string;
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env_keys: readonly string[];
+  readonly policy_snapshot: PolicySnapshot;
+  readonly artifacts_path: string;
+  readonly created_at: string;
+}
+
+/** What is known once the exec is over; null until then. */
+export interface ExecOutcome {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly oom: boolean;
+  readonly error_reason: string | null;
+  readonly ended_at: string | null;
+  readonly duration_ms: number | null;
+  readonly stdout_truncated: boolean;
+  readonly stderr_truncated: boolean;
+  readonly artifacts_truncated: boolean;
+}
+
+export interface FinishedExec extends ExecOutcome {
+  readonly status: FinalExecStatus;
+}

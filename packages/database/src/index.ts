@@ -1,0 +1,3 @@
+export { ExecStore } from './exec-store.js';
+export { lockInstance } from './instance-lock.js';
+export { openDatabase, type Database } from './open-database.js';

@@ -1,0 +1,74 @@
+import Sqlite from 'better-sqlite3';
+import { Kysely, Migrator, SqliteDialect } from 'kysely';
+import { migrations } from '@secbox/migrations';
+import { SecboxError } from '@secbox/contracts';
+import { ExecStore } from './exec-store.js';
+import type { Tables } from './tables.js';
+
+export interface Database {
+  readonly execs: ExecStore;
+  /** Fails when the database cannot be written. */
+  checkWritable(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the database file, making or upgrading it as needed. */
+export async function openDatabase(path: string): Promise<Database> {
+  const sqlite = openFile(path);
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
+  try {
+    await migrate(db, path);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return {
+    execs: new ExecStore(db),
+    checkWritable: () =>
+      Promise.resolve().then(() => {
+        // Takes the write lock and gives it back: nothing is written, but a full or locked database says so.
+        sqlite.exec('BEGIN IMMEDIATE; ROLLBACK;');
+      }),
+    close: () => db.destroy(),
+  };
+}
+
+function openFile(path: string): Sqlite.Database {
+  try {
+    const sqlite = new Sqlite(path);
+    // WAL: readers never wait for the writer. FULL: an acknowledged audit row survives a power cut.
+    sqlite.pragma('journal_mode = WAL');
+    sqlite.pragma('synchronous = FULL');
+    sqlite.pragma('foreign_keys = ON');
+    sqlite.pragma('busy_timeout = 5000');
+    return sqlite;
+  } catch (error) {
+    throw new SecboxError(
+      'database_unavailable',
+      `The database ${path} cannot be opened: ${reason(error)}.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function migrate(db: Kysely<Tables>, path: string): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  const failed = results?.find((result) => result.status === 'Error')?.migrationName;
+  const at = failed === undefined ? '' : ` at ${failed}`;
+  throw new SecboxError(
+    'database_unavailable',
+    `The database ${path} could not be brought up to date${at}: ${reason(error)}.`,
+    { cause: error },
+  );
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+}

@@ -1,0 +1,114 @@
+import { SecboxError, type ExecCommand } from '@secbox/contracts';
+import { containerPaths } from '@secbox/container-engine';
+import { parseRelativePath } from '@secbox/workspace';
+
+/** What runs inside the container, checked. */
+export interface PlannedCommand {
+  readonly kind: ExecCommand['kind'];
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stdin: string;
+}
+
+/** The kernel refuses a longer single argument or environment entry, its end mark included. */
+const maxArgumentBytes = 131_071;
+/** Leaves room below the kernel's limit on all of them together. */
+const maxTotalBytes = 1_048_576;
+
+export function planCommand(exec: ExecCommand): PlannedCommand {
+  checkForm(exec);
+  checkSizes(exec);
+  return {
+    kind: exec.kind,
+    command: exec.command,
+    args: exec.args,
+    cwd: planWorkingDirectory(exec.cwd),
+    environment: planEnvironment(exec.env ?? {}),
+    stdin: exec.stdin ?? '',
+  };
+}
+
+function checkForm({ kind, command, args }: ExecCommand): void {
+  const [first = '', second] = args;
+  switch (kind) {
+    case 'shell':
+      if (command !== 'bash' || first !== '-lc' || second === undefined) {
+        throw invalid('exec', 'kind "shell" takes command "bash" and args ["-lc", "<script>", …].');
+      }
+      return;
+    case 'python':
+      if (command !== 'python' || (first === '-c' ? second === undefined : !isScript(first))) {
+        throw invalid(
+          'exec',
+          'kind "python" takes command "python" and args ["-c", "<code>", …] or ["/workspace/inputs/<file>", …].',
+        );
+      }
+  }
+}
+
+function isScript(path: string): boolean {
+  const folder = Object.values(containerPaths).find((root) => path.startsWith(`${root}/`));
+  if (folder === undefined) return false;
+  parseRelativePath(path.slice(folder.length + 1), 'exec.args[0]');
+  return true;
+}
+
+function checkSizes({ args, env = {} }: ExecCommand): void {
+  const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const sizes = [...args, ...entries].map((text) => Buffer.byteLength(text) + 1);
+  if (args.some((argument) => argument.includes('\0')))
+    throw invalid('exec.args', 'an argument must not hold NUL.');
+  if (sizes.some((size) => size > maxArgumentBytes)) {
+    throw invalid(
+      'exec',
+      `one argument or environment entry has at most ${maxArgumentBytes - 1} bytes; send more as an input file.`,
+    );
+  }
+  if (sizes.reduce((sum, size) => sum + size, 0) > maxTotalBytes) {
+    throw invalid(
+      'exec',
+      `arguments and environment together have at most ${maxTotalBytes} bytes; send more as an input file.`,
+    );
+  }
+}
+
+function planWorkingDirectory(cwd: string = containerPaths.work): string {
+  for (const root of Object.values(containerPaths)) {
+    if (cwd === root || cwd === `${root}/`) return root;
+    if (cwd.startsWith(`${root}/`)) {
+      return `${root}/${parseRelativePath(cwd.slice(root.length + 1), 'exec.cwd').join('/')}`;
+    }
+  }
+  throw new SecboxError(
+    'invalid_path',
+    `exec.cwd must be inside ${Object.values(containerPaths).join(', ')}.`,
+    {
+      details: { field: 'exec.cwd' },
+    },
+  );
+}
+
+const environmentName = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
+/** They make the loader, the shell or the interpreter run something before the command that the audit names. */
+const hijacking =
+  /^(LD_.*|GLIBC_TUNABLES|GCONV_PATH|BASH_ENV|BASH_FUNC_.*|BASHOPTS|SHELLOPTS|ENV|PS4|PROMPT_COMMAND|PYTHONSTARTUP|PYTHONHOME)$/;
+
+function planEnvironment(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(env)) {
+    if (!environmentName.test(name)) {
+      throw invalid(
+        'exec.env',
+        'a name must be letters, digits and underscores, and not begin with a digit.',
+      );
+    }
+    if (hijacking.test(name)) throw invalid('exec.env', `${name} may not be set.`);
+    if (value.includes('\0')) throw invalid('exec.env', `the value of ${name} must not hold NUL.`);
+  }
+  return env;
+}
+
+function invalid(field: string, why: string): SecboxError {
+  return new SecboxError('invalid_request', `${field}: ${why}`, { details: { field } });
+}

@@ -1,0 +1,45 @@
+import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
+import { bindMountsOf } from '@secbox/container-engine';
+import type { Collection, SetAside, WorkspaceMounts, WrittenInput } from '@secbox/workspace';
+import type { OutputSummary } from './output-file.js';
+
+export interface ExecEvidence {
+  readonly submission: ExecSubmission;
+  readonly startedAt: string | null;
+  readonly finished: FinishedExec;
+  readonly mounts: WorkspaceMounts;
+  readonly inputs: readonly WrittenInput[];
+  readonly output: Readonly<Record<'stdout' | 'stderr', OutputSummary>>;
+  readonly collection: Collection;
+  readonly setAside: readonly SetAside[];
+}
+
+/** manifest.json: every file the exec left behind, with its hash. */
+export function manifestOf({ submission, output, collection }: ExecEvidence): unknown {
+  return {
+    schema_version: 1,
+    exec_id: submission.exec_id,
+    output: {
+      stdout: { path: 'stdout.txt', ...output.stdout },
+      stderr: { path: 'stderr.txt', ...output.stderr },
+    },
+    ...collection,
+  };
+}
+
+/** meta.json: what ran under which policy, and how it ended; agrees with the audit row. */
+export function metaOf(evidence: ExecEvidence): unknown {
+  return {
+    schema_version: 1,
+    ...evidence.submission,
+    started_at: evidence.startedAt,
+    ...evidence.finished,
+    inputs: evidence.inputs,
+    docker_mounts: bindMountsOf({ mounts: evidence.mounts }).map(({ source, target, readOnly }) => ({
+      source,
+      target,
+      mode: readOnly ? 'ro' : 'rw',
+    })),
+    set_aside: evidence.setAside,
+  };
+}

@@ -1,0 +1,94 @@
+import {
+  SecboxError,
+  newExecId,
+  parseProjectId,
+  type ExecId,
+  type ExecInput,
+  type ExecRequest,
+  type ExecSubmission,
+  type PolicySnapshot,
+  type ProjectId,
+} from '@secbox/contracts';
+import type { EngineImage } from '@secbox/container-engine';
+import { parseRelativePath, type InputFile } from '@secbox/workspace';
+import { planCommand, type PlannedCommand } from './exec-command.js';
+
+/** All that decides what will run, fixed before anything does. */
+export interface ExecPlan {
+  readonly execId: ExecId;
+  readonly projectId: ProjectId;
+  readonly taskId: string | null;
+  readonly conversationId: string | null;
+  readonly command: PlannedCommand;
+  readonly inputs: readonly InputFile[];
+  readonly image: { readonly reference: string; readonly id: string };
+  readonly policy: PolicySnapshot;
+}
+
+export interface PlanContext {
+  readonly imageReference: string;
+  readonly image: EngineImage;
+  readonly policy: PolicySnapshot;
+}
+
+export function planExec(request: ExecRequest, context: PlanContext): ExecPlan {
+  const conversationId = request.conversation_id ?? request.task_ref?.conversation_id ?? null;
+  return {
+    execId: newExecId(),
+    projectId: projectOf(request, conversationId),
+    taskId: request.task_ref?.task_id ?? null,
+    conversationId,
+    command: planCommand(request.exec),
+    inputs: (request.inputs ?? []).map(planInput),
+    image: { reference: context.imageReference, id: context.image.id },
+    policy: context.policy,
+  };
+}
+
+function projectOf(request: ExecRequest, conversationId: string | null): ProjectId {
+  if (request.project_id !== undefined) return parseProjectId(request.project_id);
+  if (conversationId !== null) return parseProjectId(conversationId, 'conversation_id');
+  throw new SecboxError('invalid_request', 'project_id or conversation_id must be given.', {
+    details: { field: 'project_id' },
+  });
+}
+
+function planInput(input: ExecInput, index: number): InputFile {
+  return {
+    path: parseRelativePath(input.path, `inputs[${index}].path`),
+    content: contentOf(input, index),
+  };
+}
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function contentOf(input: ExecInput, index: number): Buffer {
+  if (input.content_base64 === undefined) return Buffer.from(input.content ?? '', 'utf8');
+  if (!base64.test(input.content_base64)) {
+    throw new SecboxError('invalid_request', `inputs[${index}].content_base64 is not base64.`, {
+      details: { field: `inputs[${index}].content_base64` },
+    });
+  }
+  return Buffer.from(input.content_base64, 'base64');
+}
+
+/** The audit row of a plan: everything but the secrets. */
+export function submissionOf(plan: ExecPlan, artifactsPath: string, now: Date): ExecSubmission {
+  return {
+    exec_id: plan.execId,
+    project_id: plan.projectId,
+    task_id: plan.taskId,
+    conversation_id: plan.conversationId,
+    skill_id: null,
+    kind: plan.command.kind,
+    image: plan.image.reference,
+    image_digest: plan.image.id,
+    cmd: plan.command.command,
+    args: plan.command.args,
+    cwd: plan.command.cwd,
+    env_keys: Object.keys(plan.command.environment).sort(),
+    policy_snapshot: plan.policy,
+    artifacts_path: artifactsPath,
+    created_at: now.toISOString(),
+  };
+}

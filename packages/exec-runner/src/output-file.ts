@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import type { Directory } from '@secbox/workspace';
+
+export interface OutputSummary {
+  readonly size: number;
+  readonly sha256: string;
+  /** The program wrote more than is kept. */
+  readonly truncated: boolean;
+}
+
+/** Keeps the first bytes of a stream, exactly; takes and forgets the rest, so that the program is never stopped by it. */
+export class OutputFile {
+  readonly #file: FileHandle;
+  readonly #limit: number;
+  readonly #hash = createHash('sha256');
+  #size = 0;
+  #truncated = false;
+
+  private constructor(file: FileHandle, limit: number) {
+    this.#file = file;
+    this.#limit = limit;
+  }
+
+  static async create(folder: Directory, name: string, limit: number): Promise<OutputFile> {
+    return new OutputFile(await folder.createFile(name, 0o644), limit);
+  }
+
+  async append(data: Buffer): Promise<void> {
+    const kept = data.subarray(0, this.#limit - this.#size);
+    if (kept.length < data.length) this.#truncated = true;
+    if (kept.length === 0) return;
+    this.#hash.update(kept);
+    this.#size += kept.length;
+    await this.#file.appendFile(kept);
+  }
+
+  async close(): Promise<OutputSummary> {
+    await this.#file.close();
+    return { size: this.#size, sha256: this.#hash.digest('hex'), truncated: this.#truncated };
+  }
+}

@@ -1,0 +1,107 @@
+import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
+import {
+  collectArtifacts,
+  Directory,
+  publishResults,
+  setReservedNamesAside,
+  within,
+  writeInputs,
+} from '@secbox/workspace';
+import type { ContainerSpec } from '@secbox/container-engine';
+import { manifestOf, metaOf } from './exec-documents.js';
+import { outcomeOf, StopReason } from './exec-outcome.js';
+import type { ExecPlan } from './exec-plan.js';
+import type { ExecRunnerOptions } from './runner-options.js';
+import { OutputFile } from './output-file.js';
+import { runContainer } from './run-container.js';
+
+export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' | 'records' | 'dataDir'> {
+  readonly plan: ExecPlan;
+  readonly submission: ExecSubmission;
+  readonly stop: AbortSignal;
+}
+
+const maxArtifactEntries = 10_000;
+const maxArtifactDepth = 32;
+
+/** From the recorded plan to published results. The row is not touched but to say that it runs. */
+export async function runPlan(run: PlanRun): Promise<FinishedExec> {
+  const { plan, workspace } = run;
+  run.stop.throwIfAborted();
+  const folders = await workspace.prepare(plan.projectId, plan.execId);
+  const inputs = await within(Directory.open(folders.inputs), (target) =>
+    within(Directory.open(folders.spool), (staging) => writeInputs(target, staging, plan.inputs)),
+  );
+  return within(Directory.open(folders.spool), async (spool) => {
+    const stdout = await OutputFile.create(spool, 'stdout.txt', plan.policy.values.max_stdout_bytes);
+    const stderr = await OutputFile.create(spool, 'stderr.txt', plan.policy.values.max_stderr_bytes);
+    let startedAt = new Date();
+    const running = runContainer({
+      engine: run.engine,
+      spec: specOf(run, folders.mounts),
+      stdin: plan.command.stdin,
+      timeoutMs: plan.policy.values.timeout_ms,
+      stop: run.stop,
+      outputs: { stdout, stderr },
+      onStarting: async () => {
+        startedAt = new Date();
+        await run.records.markRunning(plan.execId, startedAt.toISOString());
+      },
+    });
+    const [result, output] = await closing(running, { stdout, stderr });
+    const endedAt = new Date();
+
+    return within(Directory.open(folders.artifacts), async (artifacts) => {
+      const setAside = await setReservedNamesAside(artifacts);
+      const collection = await collectArtifacts(artifacts, {
+        maxBytes: plan.policy.values.max_artifacts_bytes_total,
+        maxEntries: maxArtifactEntries,
+        maxDepth: maxArtifactDepth,
+      });
+      const finished = outcomeOf({
+        result,
+        stopped: run.stop.reason instanceof StopReason ? run.stop.reason : undefined,
+        output,
+        artifactsTruncated: collection.truncated,
+        startedAt,
+        endedAt,
+      });
+      const evidence = {
+        submission: run.submission,
+        startedAt: startedAt.toISOString(),
+        finished,
+        mounts: folders.mounts,
+        inputs,
+        output,
+        collection,
+        setAside,
+      };
+      await publishResults(spool, artifacts, { manifest: manifestOf(evidence), meta: metaOf(evidence) });
+      return finished;
+    });
+  });
+}
+
+/** Both files are closed whether the run succeeded or not. */
+async function closing<T>(running: Promise<T>, outputs: Record<'stdout' | 'stderr', OutputFile>) {
+  const [ended] = await Promise.allSettled([running]);
+  const [stdout, stderr] = await Promise.all([outputs.stdout.close(), outputs.stderr.close()]);
+  if (ended.status === 'rejected') throw ended.reason;
+  return [ended.value, { stdout, stderr }] as const;
+}
+
+function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
+  const { values } = plan.policy;
+  return {
+    imageId: plan.image.id,
+    command: [plan.command.command, ...plan.command.args],
+    environment: plan.command.environment,
+    workingDirectory: plan.command.cwd,
+    mounts,
+    memoryBytes: values.memory_mb * 1024 ** 2,
+    cpus: values.cpu_cores,
+    pids: values.pids,
+    readOnlyRoot: values.read_only_root,
+    owner: { execId: plan.execId, dataDir },
+  };
+}

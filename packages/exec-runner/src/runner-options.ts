@@ -1,0 +1,24 @@
+import type { ContainerEngine } from '@secbox/container-engine';
+import type { ExecId, ExecRecord, ExecSubmission, FinishedExec } from '@secbox/contracts';
+import type { Logger } from '@secbox/logging';
+import type { Workspace } from '@secbox/workspace';
+
+/** The part of the audit store that running needs. */
+export interface ExecRecords {
+  insert(submission: ExecSubmission): Promise<void>;
+  markRunning(execId: ExecId, startedAt: string): Promise<void>;
+  finish(execId: ExecId, finished: FinishedExec): Promise<void>;
+  find(execId: ExecId): Promise<ExecRecord | undefined>;
+  unfinished(): Promise<ExecRecord[]>;
+}
+
+export interface ExecRunnerOptions {
+  readonly engine: ContainerEngine;
+  readonly workspace: Workspace;
+  readonly records: ExecRecords;
+  readonly logger: Logger;
+  readonly imageReference: string;
+  /** Marks our containers, so that clean-up touches no one else's. */
+  readonly dataDir: string;
+  readonly maxConcurrentExecs: number;
+}

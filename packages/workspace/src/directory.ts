@@ -1,0 +1,147 @@
+import { constants, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, open, opendir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A file name as the file system has it: names need not be UTF-8. */
+export type EntryName = string | Buffer;
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * An open folder whose entries are reached through its descriptor and never by path, so that nobody
+ * can swap a component for a link between a check and its use. Node has no openat, but on Linux
+ * `/proc/self/fd/<fd>/<name>` resolves the name below the open folder. Elsewhere each step is checked
+ * with lstat first, which a racing writer could outrun; SECURITY.md says so.
+ */
+export class Directory {
+  readonly #base: EntryName;
+  readonly #handle: FileHandle | undefined;
+
+  private constructor(base: EntryName, handle?: FileHandle) {
+    this.#base = base;
+    this.#handle = handle;
+  }
+
+  /** `path` is our own, never a caller's: all its components but the last are trusted. */
+  static async open(path: EntryName): Promise<Directory> {
+    if (process.platform === 'linux') {
+      const handle = await open(path, directoryFlags);
+      return new Directory(`/proc/self/fd/${handle.fd}`, handle);
+    }
+    const stats = await lstat(path);
+    if (!stats.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+    return new Directory(path);
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+  }
+
+  /** Opens the folder `name`; fails with ENOTDIR or ELOOP on anything else, links among them. */
+  async openDirectory(name: EntryName): Promise<Directory> {
+    return Directory.open(this.#at(name));
+  }
+
+  /** As {@link openDirectory}, making the folder when it is not there. */
+  async ensureDirectory(name: EntryName, mode: number, owner?: Owner): Promise<Directory> {
+    const made = await this.#makeDirectory(name);
+    const directory = await this.openDirectory(name);
+    if (made) {
+      try {
+        await directory.#own(mode, owner);
+      } catch (error) {
+        await directory.close();
+        throw error;
+      }
+    }
+    return directory;
+  }
+
+  /** Opens a file for reading without following a link or blocking on a FIFO; check what it is with stat(). */
+  async openFile(name: EntryName): Promise<FileHandle> {
+    return open(this.#at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  }
+
+  /** Makes a new file for writing; fails with EEXIST when anything of that name is there. */
+  async createFile(name: EntryName, mode: number): Promise<FileHandle> {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const file = await open(this.#at(name), flags, mode);
+    await file.chmod(mode);
+    return file;
+  }
+
+  /** Of the entry itself: a link is not followed. */
+  async stat(name: EntryName): Promise<Stats> {
+    return lstat(this.#at(name));
+  }
+
+  /** Replaces what `toName` is, in one step. */
+  async rename(name: EntryName, to: Directory, toName: EntryName): Promise<void> {
+    await rename(this.#at(name), to.#at(toName));
+  }
+
+  /** Removes an entry and all below it; a link is removed, never followed. */
+  async remove(name: EntryName): Promise<void> {
+    await rm(this.#at(name) as string, { recursive: true, force: true });
+  }
+
+  /** Only for a folder that {@link stat} has just shown to be one, when nothing else writes here. */
+  async makeReadable(name: EntryName): Promise<void> {
+    await chmod(this.#at(name), 0o755);
+  }
+
+  /** Names in no order, without holding them all. */
+  async *names(): AsyncGenerator<Buffer> {
+    // Node's types do not know that opendir takes 'buffer'; without it names that are not UTF-8 are lost.
+    const entries = await opendir(this.#base as string, { encoding: 'buffer' as BufferEncoding });
+    for await (const entry of entries) yield Buffer.from(entry.name);
+  }
+
+  /** Makes what was created or renamed in this folder survive a power cut. */
+  async sync(): Promise<void> {
+    await this.#handle?.sync();
+  }
+
+  async #makeDirectory(name: EntryName): Promise<boolean> {
+    try {
+      await mkdir(this.#at(name));
+      return true;
+    } catch (error) {
+      if (isErrno(error, 'EEXIST')) return false;
+      throw error;
+    }
+  }
+
+  async #own(mode: number, owner?: Owner): Promise<void> {
+    if (!this.#handle) return;
+    await this.#handle.chmod(mode);
+    if (owner) await this.#handle.chown(owner.uid, owner.gid);
+  }
+
+  #at(name: EntryName): EntryName {
+    if (typeof name === 'string' && typeof this.#base === 'string') return join(this.#base, name);
+    return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), Buffer.from(name)]);
+  }
+}
+
+/** Opens a folder for the time of `use`, and closes it whatever happens. */
+export async function within<T>(
+  opening: Promise<Directory>,
+  use: (directory: Directory) => Promise<T>,
+): Promise<T> {
+  const directory = await opening;
+  try {
+    return await use(directory);
+  } finally {
+    await directory.close();
+  }
+}
+
+export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code));
+}

@@ -1,0 +1,15 @@
+export {
+  collectArtifacts,
+  type CollectedFile,
+  type Collection,
+  type CollectLimits,
+  type DroppedEntry,
+  type OtherEntry,
+} from './collect-artifacts.js';
+export { Directory, isErrno, within, type Owner } from './directory.js';
+export { type MountSource, type WorkspaceMounts } from './mounts.js';
+export { sandboxOwner } from './owner.js';
+export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
+export { parseRelativePath, type RelativePath } from './relative-path.js';
+export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
+export { writeInputs, type InputFile, type WrittenInput } from './write-inputs.js';

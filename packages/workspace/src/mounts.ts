@@ -1,0 +1,11 @@
+declare const brand: unique symbol;
+
+/** A host folder that may be mounted; made only in this package, from checked ids. */
+export type MountSource = string & { readonly [brand]: 'MountSource' };
+
+/** The closed set of what a container sees of the host. */
+export interface WorkspaceMounts {
+  readonly inputs: MountSource;
+  readonly work: MountSource;
+  readonly artifacts: MountSource;
+}
