@@ -54,7 +54,10 @@ async function install(packages, options) {
     if (first.code === 0) return;
     if (first.lines.some((line) => line.includes('dpkg --configure -a'))) {
       // An install was once killed halfway.
-      await runProgram('dpkg', ['--configure', '-a'], { signal: options.signal, env: aptEnvironment(options.env) });
+      await runProgram('dpkg', ['--configure', '-a'], {
+        signal: options.signal,
+        env: aptEnvironment(options.env),
+      });
     }
     options.say('fetching package lists');
     // Its exit code says little: one unreachable third-party list spoils it.
@@ -108,7 +111,13 @@ function aptGet(args, { env, signal, say }) {
 
 /** @param {NodeJS.ProcessEnv} env */
 function aptEnvironment(env) {
-  return { ...env, PATH: systemPath(env), DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1', LC_ALL: 'C.UTF-8' };
+  return {
+    ...env,
+    PATH: systemPath(env),
+    DEBIAN_FRONTEND: 'noninteractive',
+    NEEDRESTART_SUSPEND: '1',
+    LC_ALL: 'C.UTF-8',
+  };
 }
 
 /**

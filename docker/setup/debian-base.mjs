@@ -107,8 +107,16 @@ async function importRoot(api, tag, packages, { env, signal, say }) {
   const archive = new PassThrough();
   const query = { fromSrc: '-', repo: REPOSITORY, tag, changes: 'LABEL secbox=image' };
   const imported = api
-    .messages('POST', '/images/create', { query, body: archive, signal, headers: { 'Content-Type': 'application/x-tar' } }, () => undefined)
-    .then(() => undefined, (/** @type {unknown} */ error) => error);
+    .messages(
+      'POST',
+      '/images/create',
+      { query, body: archive, signal, headers: { 'Content-Type': 'application/x-tar' } },
+      () => undefined,
+    )
+    .then(
+      () => undefined,
+      (/** @type {unknown} */ error) => error,
+    );
   try {
     say('making a Debian base');
     const mirror = env['SECBOX_DEBIAN_MIRROR'] ?? '';
@@ -141,7 +149,8 @@ async function importRoot(api, tag, packages, { env, signal, say }) {
     }
     archive.end();
     const error = await imported;
-    if (error !== undefined) throw new Failure(`The engine could not import the base image: ${errorMessage(error)}`);
+    if (error !== undefined)
+      throw new Failure(`The engine could not import the base image: ${errorMessage(error)}`);
   } catch (error) {
     archive.destroy(new Error('the base image is not whole'));
     await imported;

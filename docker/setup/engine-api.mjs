@@ -54,7 +54,8 @@ export class EngineApi {
         ? { answers: true }
         : { answers: false, reason: 'something answered that is not a Docker engine', code: undefined };
     } catch (error) {
-      const timedOut = error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
+      const timedOut =
+        error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
       const reason = timedOut ? `no answer within ${timeoutMs / 1000} s` : errorMessage(error);
       return { answers: false, reason, code: errorCode(error) };
     }
@@ -155,7 +156,10 @@ function transportOf({ host, tls }) {
     case 'https': {
       const url = new URL(`http://${rest}`);
       const secure = scheme === 'https' || tls !== undefined;
-      const address = { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port || (secure ? 2376 : 2375) };
+      const address = {
+        host: url.hostname.replace(/^\[|\]$/g, ''),
+        port: url.port || (secure ? 2376 : 2375),
+      };
       return secure
         ? { request: https.request, options: { ...address, ...certificates(tls) } }
         : { request: http.request, options: address };

@@ -73,6 +73,8 @@ async function status() {
     process.stdout.write(`private engine: ${state}, pid ${pid}, DOCKER_HOST=${host}, log ${paths.log}\n`);
   }
   const own = await findEngine({ env: process.env, home: os.homedir(), platform: process.platform });
-  process.stdout.write(`engine Secbox uses: ${own === undefined ? 'the private one' : `${own.host} (${own.source})`}\n`);
+  process.stdout.write(
+    `engine Secbox uses: ${own === undefined ? 'the private one' : `${own.host} (${own.source})`}\n`,
+  );
   return 0;
 }

@@ -42,9 +42,12 @@ export async function openEngine(options) {
   });
   if (found !== undefined) return { endpoint: found, api: new EngineApi(found), startedHere: false };
   if (mode === 'external') {
-    throw new Failure('No Docker engine answers, and SECBOX_ENGINE=external forbids installing or starting one.', {
-      remedy: engineAdvice(process.platform),
-    });
+    throw new Failure(
+      'No Docker engine answers, and SECBOX_ENGINE=external forbids installing or starting one.',
+      {
+        remedy: engineAdvice(process.platform),
+      },
+    );
   }
   return openPrivateEngine({ env, dataDir, signal: options.signal, say });
 }

@@ -77,6 +77,7 @@ export function errorCode(error) {
  * @returns {string}
  */
 export function errorMessage(error) {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorMessage).join('; ');
+  if (error instanceof AggregateError && error.message === '')
+    return error.errors.map(errorMessage).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -117,7 +117,9 @@ function contextEndpoint(configFolder, context) {
     });
   }
   const certPath = path.join(configFolder, 'contexts', 'tls', id, 'docker');
-  const tls = existsSync(certPath) ? { tls: { certPath, verify: endpoints?.docker?.SkipTLSVerify !== true } } : {};
+  const tls = existsSync(certPath)
+    ? { tls: { certPath, verify: endpoints?.docker?.SkipTLSVerify !== true } }
+    : {};
   return { host, source: 'context', context, ...tls };
 }
 

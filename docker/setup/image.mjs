@@ -56,7 +56,8 @@ export async function obtainImage(api, options) {
  */
 async function obtainBase(api, files, options) {
   const pulled = await pullImage(api, REGISTRY_BASE, options);
-  if (pulled.ok || (await imageExists(api, REGISTRY_BASE))) return { base: REGISTRY_BASE, name: REGISTRY_BASE };
+  if (pulled.ok || (await imageExists(api, REGISTRY_BASE)))
+    return { base: REGISTRY_BASE, name: REGISTRY_BASE };
   if (!canMakeDebianBase(options.env)) {
     throw new Failure(`The engine cannot pull ${REGISTRY_BASE} (${pulled.reason}).`, {
       remedy:

@@ -48,7 +48,7 @@ export async function withLock(folder, options, work) {
  */
 async function claim(folder, mine, { signal, timeoutMs, onWait }) {
   const deadline = Date.now() + timeoutMs;
-  for (let waited = false; ; ) {
+  for (let waited = false; ;) {
     const top = Math.max(0, ...(await numbers(folder)));
     const holder = top === 0 ? undefined : await liveHolder(path.join(folder, String(top)));
     if (holder === undefined) {
@@ -56,7 +56,8 @@ async function claim(folder, mine, { signal, timeoutMs, onWait }) {
       if (await linked(mine, held)) {
         const all = await numbers(folder);
         if (Math.max(...all) === top + 1) {
-          for (const number of all) if (number <= top) await rm(path.join(folder, String(number)), { force: true });
+          for (const number of all)
+            if (number <= top) await rm(path.join(folder, String(number)), { force: true });
           return held;
         }
         await rm(held, { force: true });

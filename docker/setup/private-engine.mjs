@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineApi } from './engine-api.mjs';
@@ -36,7 +46,9 @@ const LOG_BYTES = 10_000_000;
 export function enginePaths(dataDir) {
   const root = path.join(dataDir, 'engine');
   const moved = Buffer.byteLength(path.join(root, DEEPEST_SOCKET)) > LONGEST_SOCKET_PATH;
-  const sockets = moved ? `/run/secbox-${createHash('sha256').update(root).digest('hex').slice(0, 12)}` : root;
+  const sockets = moved
+    ? `/run/secbox-${createHash('sha256').update(root).digest('hex').slice(0, 12)}`
+    : root;
   return {
     root,
     socket: path.join(sockets, 'docker.sock'),
@@ -164,9 +176,20 @@ async function launch(paths, dockerd, env, signal) {
   const deadline = Date.now() + START_MS;
   try {
     while (!(await api.ping(1_000)).answers) {
-      if (failed.error !== undefined || child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      if (
+        failed.error !== undefined ||
+        child.exitCode !== null ||
+        child.signalCode !== null ||
+        Date.now() > deadline
+      ) {
         throw new Failure('The private Docker engine did not start.', {
-          details: readFileSync(paths.log).subarray(logStart).toString('utf8').trimEnd().split('\n').slice(-15).join('\n'),
+          details: readFileSync(paths.log)
+            .subarray(logStart)
+            .toString('utf8')
+            .trimEnd()
+            .split('\n')
+            .slice(-15)
+            .join('\n'),
           remedy: `Its whole log is ${paths.log}. An engine of your own is used when DOCKER_HOST names it.`,
           cause: failed.error,
         });
@@ -219,7 +242,10 @@ async function clearRemains(paths) {
   }
   const containerdPidFile = path.join(paths.execRoot, 'containerd', 'containerd.pid');
   const containerd = readPid(containerdPidFile);
-  if (containerd !== undefined && (await commandLine(containerd)).some((part) => part.startsWith(paths.execRoot))) {
+  if (
+    containerd !== undefined &&
+    (await commandLine(containerd)).some((part) => part.startsWith(paths.execRoot))
+  ) {
     process.kill(containerd, 'SIGTERM');
     await gone(containerd, STOP_MS, AbortSignal.timeout(STOP_MS));
   }

@@ -5,23 +5,39 @@ import express, { type RequestHandler } from 'express';
 export function jsonBody(limit: number): RequestHandler[] {
   return [
     (request, _response, next) => {
-      if (request.is('application/json')) return next();
+      if (request.is('application/json')) {
+        next();
+        return;
+      }
       throw new SecboxError(
         'unsupported_media_type',
         'Send the request as JSON, with "content-type: application/json".',
       );
     },
-    express.json({ limit, strict: true, type: 'application/json', reviver: refusePrototypeKeys }),
+    express.json({ limit, strict: true, type: 'application/json' }),
+    refuseHostileShapes,
   ];
 }
 
-/** Keys that would reach an object's prototype, anywhere in the body. */
-function refusePrototypeKeys(key: string, value: unknown): unknown {
-  if (key === '__proto__' || key === 'constructor' || key === 'prototype') {
-    throw new SecboxError('invalid_request', `The key "${key}" is not allowed anywhere in a request.`);
+const prototypeKeys = ['__proto__', 'constructor', 'prototype'];
+const maxDepth = 32;
+
+/** Keys that would reach an object's prototype, and nesting that no request of ours has; without recursion. */
+const refuseHostileShapes: RequestHandler = (request, _response, next) => {
+  let level: unknown[] = [request.body];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) {
+      throw new SecboxError('invalid_request', `A body is nested at most ${maxDepth} levels deep.`);
+    }
+    const objects = level.filter((value): value is object => typeof value === 'object' && value !== null);
+    const hostile = prototypeKeys.find((key) => objects.some((object) => Object.hasOwn(object, key)));
+    if (hostile !== undefined) {
+      throw new SecboxError('invalid_request', `The key "${hostile}" is not allowed anywhere in a request.`);
+    }
+    level = objects.flatMap((object) => Object.values(object) as unknown[]);
   }
-  return value;
-}
+  next();
+};
 
 const codesOfBodyErrors = {
   'entity.too.large': 'body_too_large',

@@ -5,6 +5,7 @@
  * It waits with select(2): poll(2) fails when somebody lowers our RLIMIT_NOFILE, and epoll draws on a
  * quota shared by every process of this uid on the host.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -36,7 +37,7 @@ static int fault;
 static struct child child = { .pid = -1, .status = -1, .stdin = -1, .stdout = -1, .stderr = -1 };
 static struct start_failure failure;
 static bool started, tell_ready = true, tell_started;
-static bool reaped, maybe_more_to_reap, childless, alone;
+static bool child_ended, reaped, maybe_more_to_reap, childless, alone;
 static int wait_status;
 static size_t stdout_left = MAX_DATA_BYTES, stderr_left = MAX_DATA_BYTES;
 /* Moments in microseconds; 0: not set. */
@@ -320,7 +321,7 @@ static void listen_to(int fd, fd_set *set, int *highest)
 /* Waits until there is something to do; true when the host has something to say. */
 static bool wait_for_news(int child_signals)
 {
-	struct signalfd_siginfo ignored;
+	struct signalfd_siginfo cleared;
 	struct timeval limit;
 	fd_set readable, writable;
 	int highest = 0;
@@ -339,9 +340,8 @@ static bool wait_for_news(int child_signals)
 	}
 	if (select(highest + 1, &readable, &writable, NULL, patience(&limit)) < 0)
 		FD_ZERO(&readable);
-	/* Emptied before the children are reaped, so that an ending in between wakes us again. */
-	while (read(child_signals, &ignored, sizeof ignored) > 0)
-		continue;
+	/* Cleared before the children are reaped, so that an ending in between wakes us again. */
+	child_ended = FD_ISSET(child_signals, &readable) && read(child_signals, &cleared, sizeof cleared) > 0;
 	return FD_ISSET(0, &readable);
 }
 
@@ -355,7 +355,8 @@ int relay(int child_signals)
 		if (wait_for_news(child_signals) && !hear_host())
 			break;
 		stdin_pump();
-		reap();
+		if (child_ended || maybe_more_to_reap || stage == SWEEPING)
+			reap();
 		step();
 	}
 	if (stage != WAITING && stage != ENDED)

@@ -1,4 +1,5 @@
 /* Starts the one command: its own session, pipes, limits and environment, and nothing of init's. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -25,13 +25,10 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async info(): Promise<EngineInfo> {
-    const [info, version] = await told('info', Promise.all([this.#docker.info(), this.#docker.version()]));
-    const facts = info as {
-      OperatingSystem: string;
-      NCPU: number;
-      MemTotal: number;
-      Runtimes?: Record<string, unknown>;
-    };
+    const [facts, version] = await told(
+      'info',
+      Promise.all([this.#docker.info() as Promise<InfoAnswer>, this.#docker.version()]),
+    );
     return {
       version: version.Version,
       apiVersion: version.ApiVersion,
@@ -44,7 +41,9 @@ export class DockerodeEngine implements ContainerEngine {
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
     const image = await unlessMissing(told('image inspect', this.#docker.getImage(reference).inspect()));
-    return image && { id: image.Id, labels: (image.Config.Labels as Record<string, string> | null) ?? {} };
+    // The engine says null where an image has no labels.
+    const { Labels: labelsOrNull } = (image?.Config ?? {}) as { Labels?: Record<string, string> | null };
+    return image && { id: image.Id, labels: labelsOrNull ?? {} };
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
@@ -94,6 +93,14 @@ export class DockerodeEngine implements ContainerEngine {
       running: container.State === 'running',
     }));
   }
+}
+
+/** The part of the engine's info that we use; dockerode leaves it untyped. */
+interface InfoAnswer {
+  readonly OperatingSystem: string;
+  readonly NCPU: number;
+  readonly MemTotal: number;
+  readonly Runtimes?: Readonly<Record<string, unknown>>;
 }
 
 const unreachable = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE', 'EACCES', 'ETIMEDOUT', 'EHOSTUNREACH'];

@@ -41,15 +41,10 @@ const reference = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const name = { type: 'string', pattern: namePattern } as const;
 
 export const execRequestSchema = {
-  $id: 'https://secbox.dev/schemas/exec-request.json',
+  $id: 'urn:secbox:exec-request',
   type: 'object',
   additionalProperties: false,
   required: ['exec'],
-  anyOf: [
-    { required: ['project_id'] },
-    { required: ['conversation_id'] },
-    { properties: { task_ref: { required: ['conversation_id'] } }, required: ['task_ref'] },
-  ],
   properties: {
     project_id: name,
     conversation_id: name,

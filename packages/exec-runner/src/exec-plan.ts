@@ -10,7 +10,7 @@ import {
   type ProjectId,
 } from '@secbox/contracts';
 import type { EngineImage } from '@secbox/container-engine';
-import { parseRelativePath, type InputFile } from '@secbox/workspace';
+import { parseRelativePath, refuseOverlaps, type InputFile } from '@secbox/workspace';
 import { planCommand, type PlannedCommand } from './exec-command.js';
 
 /** All that decides what will run, fixed before anything does. */
@@ -33,13 +33,15 @@ export interface PlanContext {
 
 export function planExec(request: ExecRequest, context: PlanContext): ExecPlan {
   const conversationId = request.conversation_id ?? request.task_ref?.conversation_id ?? null;
+  const inputs = (request.inputs ?? []).map(planInput);
+  refuseOverlaps(inputs);
   return {
     execId: newExecId(),
     projectId: projectOf(request, conversationId),
     taskId: request.task_ref?.task_id ?? null,
     conversationId,
     command: planCommand(request.exec),
-    inputs: (request.inputs ?? []).map(planInput),
+    inputs,
     image: { reference: context.imageReference, id: context.image.id },
     policy: context.policy,
   };

@@ -147,6 +147,14 @@ describe('mergePolicy refuses', () => {
     ]);
   });
 
+  it('case 47: a manifest that asks for another network or for more than a box', () => {
+    const manifest = JSON.parse('{"net":{"mode":"host"},"privileged":true}') as PolicyInputs['manifest'];
+    expect(refusal({ manifest }).details?.['violations']).toMatchObject([
+      { field: 'net.mode', asked_by: 'manifest', ceiling: 'none' },
+      { field: 'privileged', asked_by: 'manifest', ceiling: null },
+    ]);
+  });
+
   it('a malformed request', () => {
     expect(refusal({ overrides: { memory_mb: 0 } }).code).toBe('invalid_policy');
     expect(refusal({ overrides: null }).code).toBe('invalid_policy');

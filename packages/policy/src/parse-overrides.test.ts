@@ -42,6 +42,7 @@ describe('parseOverrides refuses as malformed', () => {
     ['case 49: null', '{"pids":null}', '/pids'],
     ['case 49: a number in an array', '{"memory_mb":[512]}', '/memory_mb'],
     ['case 49: 1e999', '{"max_stdout_bytes":1e999}', '/max_stdout_bytes'],
+    ['case 49: 1e999 of what may be a fraction', '{"cpu_cores":1e999}', '/cpu_cores'],
     ['an object for a number', '{"cpu_cores":{"valueOf":1}}', '/cpu_cores'],
     ['memory below the floor', '{"memory_mb":31}', '/memory_mb'],
     ['pids below the floor', '{"pids":7}', '/pids'],

@@ -87,7 +87,7 @@ export class Directory {
 
   /** Removes an entry and all below it; a link is removed, never followed. */
   async remove(name: EntryName): Promise<void> {
-    await rm(this.#at(name) as string, { recursive: true, force: true });
+    await rm(this.#at(name), { recursive: true, force: true });
   }
 
   /** Only for a folder that {@link stat} has just shown to be one, when nothing else writes here. */
@@ -98,7 +98,7 @@ export class Directory {
   /** Names in no order, without holding them all. */
   async *names(): AsyncGenerator<Buffer> {
     // Node's types do not know that opendir takes 'buffer'; without it names that are not UTF-8 are lost.
-    const entries = await opendir(this.#base as string, { encoding: 'buffer' as BufferEncoding });
+    const entries = await opendir(this.#base, { encoding: 'buffer' as BufferEncoding });
     for await (const entry of entries) yield Buffer.from(entry.name);
   }
 
@@ -142,6 +142,8 @@ export async function within<T>(
   }
 }
 
+/** Whether a file operation failed for one of these reasons, such as `ENOENT`. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && codes.includes(String((error as NodeJS.ErrnoException).code));
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && codes.includes(code);
 }

@@ -12,4 +12,4 @@ export { sandboxOwner } from './owner.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
 export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
-export { writeInputs, type InputFile, type WrittenInput } from './write-inputs.js';
+export { refuseOverlaps, writeInputs, type InputFile, type WrittenInput } from './write-inputs.js';

@@ -23,7 +23,6 @@ export async function writeInputs(
   staging: Directory,
   files: readonly InputFile[],
 ): Promise<WrittenInput[]> {
-  refuseOverlaps(files);
   const written: WrittenInput[] = [];
   for (const [index, file] of files.entries()) {
     const staged = `input-${index}`;
@@ -76,7 +75,7 @@ async function moveInto(
 }
 
 /** The same path twice, or one that needs a folder where another puts a file, has no single outcome. */
-function refuseOverlaps(files: readonly InputFile[]): void {
+export function refuseOverlaps(files: readonly Pick<InputFile, 'path'>[]): void {
   const seen = new Set<string>();
   const folders = new Set<string>();
   for (const { path } of files) {

@@ -7,7 +7,7 @@ import {
 } from '@secbox/contracts';
 import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
-import { Router } from 'express';
+import { Router, type Request, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
 import { validatorOf } from '../validate.js';
@@ -21,11 +21,12 @@ export interface ExecRoutesOptions {
 
 export function execRoutes({ runner, execs, workspace, maxBodyBytes }: ExecRoutesOptions): Router {
   const router = Router();
+  const readBody = jsonBody(maxBodyBytes);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
 
   router
     .route('/sandbox/execs')
-    .post(jsonBody(maxBodyBytes), async (request, response) => {
+    .post(readBody, async (request: Request, response: Response) => {
       const record = await runner.run(validate(request.body));
       response.json(await readAnswer(record, workspace));
     })

@@ -15,8 +15,8 @@ export function componentProblem(component: string, mode: RuntimeMode): string |
   if (/\p{Cc}|\p{Cs}/u.test(component)) return 'must not hold control characters or broken Unicode';
   if (Buffer.byteLength(component) > maxComponentBytes) return `has at most ${maxComponentBytes} bytes`;
   switch (mode) {
-    case 'windows':
     // A folder that WSL makes on a drive is a Windows folder too.
+    case 'windows':
     case 'wsl':
       return windowsProblem(component);
     case 'linux':
@@ -25,7 +25,8 @@ export function componentProblem(component: string, mode: RuntimeMode): string |
 }
 
 export function assertComponents(components: readonly string[], mode: RuntimeMode): void {
-  if (components.length === 0) throw new SecboxError('invalid_path', 'The workspace root is no path below it.');
+  if (components.length === 0)
+    throw new SecboxError('invalid_path', 'The workspace root is no path below it.');
   for (const component of components) {
     const problem = componentProblem(component, mode);
     if (problem !== undefined) {

@@ -39,13 +39,13 @@ const maxPathBytes = 4096;
 /** Decides once where the workspace is; throws `invalid_setting` with the setting to mend. */
 export function createPathAdapter({ mode, roots, wslpath }: PathAdapterOptions): PathAdapter {
   const root = nativeRoot(mode, roots, wslpath);
-  const { join } = mode === 'windows' ? win32 : posix;
+  const system = mode === 'windows' ? win32 : posix;
   return Object.freeze({
     mode,
     root: adapted(root),
     below(components: readonly string[]): AdaptedPath {
       assertComponents(components, mode);
-      const path = join(root, ...components);
+      const path = system.join(root, ...components);
       if (Buffer.byteLength(path) > maxPathBytes) {
         throw new SecboxError('invalid_path', `The whole path has at most ${maxPathBytes} bytes.`);
       }
@@ -61,15 +61,24 @@ function nativeRoot(mode: RuntimeMode, roots: WorkspaceRoots, wslpath: Wslpath |
       if (win !== undefined) return parseWindowsRoot(win, 'sandbox.workspace_root_win');
       if (wsl !== undefined) return wslRootToWindows(wsl, wslpath);
       if (plain !== undefined) return parseWindowsRoot(plain, 'sandbox.workspace_root');
-      throw settingError('sandbox.workspace_root_win', 'is not set; set it, for example to D:\\secbox\\workspace.');
+      throw settingError(
+        'sandbox.workspace_root_win',
+        'is not set; set it, for example to D:\\secbox\\workspace.',
+      );
     case 'wsl':
       if (wsl !== undefined) return parsePosixRoot(wsl, 'sandbox.workspace_root_wsl', mode);
       if (win !== undefined) return windowsRootToWsl(win, wslpath);
       if (plain !== undefined) return parsePosixRoot(plain, 'sandbox.workspace_root', mode);
-      throw settingError('sandbox.workspace_root_wsl', 'is not set; set it, for example to /mnt/d/secbox/workspace.');
+      throw settingError(
+        'sandbox.workspace_root_wsl',
+        'is not set; set it, for example to /mnt/d/secbox/workspace.',
+      );
     case 'linux':
       if (plain !== undefined) return parsePosixRoot(plain, 'sandbox.workspace_root', mode);
-      throw settingError('sandbox.workspace_root', 'is not set; set it, for example to /srv/secbox/workspace.');
+      throw settingError(
+        'sandbox.workspace_root',
+        'is not set; set it, for example to /srv/secbox/workspace.',
+      );
   }
 }
 

@@ -1,0 +1,122 @@
+import { openEngine } from './engine.mjs';
+import { Failure } from './failure.mjs';
+import { obtainImage } from './image.mjs';
+import { obtainPackages } from './packages.mjs';
+import { enginePaths } from './private-engine.mjs';
+import { dataFolder, repositoryRoot } from './settings.mjs';
+
+const OLDEST_NODE = 20;
+
+/**
+ * @typedef {object} PrepareOptions
+ * @property {NodeJS.ProcessEnv} env
+ * @property {AbortSignal} signal
+ * @property {import('./progress.mjs').Progress} progress
+ * @property {(engine: import('./engine.mjs').Engine) => void} [onEngine] told at once, before the image is made
+ */
+
+/** @param {string} version such as process.version */
+export function checkNode(version) {
+  if (Number.parseInt(version.slice(1), 10) >= OLDEST_NODE) return;
+  throw new Failure(`Secbox needs Node ${OLDEST_NODE} or newer; this is ${version}.`, {
+    remedy: 'Install a newer Node, for example with a version manager, or from your distribution.',
+  });
+}
+
+/**
+ * Packages on one side, engine and then image on the other.
+ *
+ * @param {PrepareOptions} options
+ */
+export async function prepareAll(options) {
+  const [, engine] = await sideBySide(
+    options.signal,
+    (signal) => preparePackages({ ...options, signal }),
+    (signal) => prepareEngine({ ...options, signal }),
+  );
+  return engine;
+}
+
+/** @param {PrepareOptions} options */
+export async function preparePackages({ env, signal, progress }) {
+  await inStep(progress, 'packages', async (say) => {
+    const { installed } = await obtainPackages({ root: repositoryRoot, env, signal, say });
+    return [undefined, installed ? 'installed' : 'are there'];
+  });
+}
+
+/** @param {PrepareOptions} options */
+async function prepareEngine({ env, signal, progress, onEngine }) {
+  const dataDir = dataFolder(env);
+  const engine = await inStep(progress, 'engine', async (say) => {
+    const opened = await openEngine({ env, dataDir, signal, say });
+    return [opened, describeEngine(opened)];
+  });
+  onEngine?.(engine);
+  if (engine.startedHere) progress.note(privateEngineNote(dataDir));
+  await inStep(progress, 'image', async (say) => {
+    const { tag, built } = await obtainImage(engine.api, { env, signal, say });
+    return [undefined, `${tag} ${built ? 'built' : 'is there'}`];
+  });
+  return engine;
+}
+
+/** @param {import('./engine.mjs').Engine} engine */
+function describeEngine({ endpoint, startedHere }) {
+  const source = endpoint.context === undefined ? endpoint.source : `context ${endpoint.context}`;
+  return `${endpoint.host} (${source}${startedHere ? ', started' : ''})`;
+}
+
+/** @param {string} dataDir */
+function privateEngineNote(dataDir) {
+  const { root, socket, moved } = enginePaths(dataDir);
+  const where = moved
+    ? `${root} (sockets in ${socket.replace(/\/[^/]+$/, '')}, as that path is too long for them)`
+    : root;
+  return `  No engine answered, so a private one was started in ${where}; npm run engine:stop stops it.`;
+}
+
+/**
+ * @template T
+ * @param {import('./progress.mjs').Progress} progress
+ * @param {string} name
+ * @param {(say: (doing: string) => void) => Promise<[result: T, outcome: string]>} work
+ * @returns {Promise<T>}
+ */
+export async function inStep(progress, name, work) {
+  const step = progress.step(name);
+  try {
+    const [result, outcome] = await work(step.say);
+    step.done(outcome);
+    return result;
+  } catch (error) {
+    step.failed();
+    throw error;
+  }
+}
+
+/**
+ * Runs both; when one fails, stops the other and waits for it, so that nothing
+ * goes on behind the message.
+ *
+ * @template A, B
+ * @param {AbortSignal} signal
+ * @param {(signal: AbortSignal) => Promise<A>} one
+ * @param {(signal: AbortSignal) => Promise<B>} other
+ * @returns {Promise<[A, B]>}
+ */
+async function sideBySide(signal, one, other) {
+  const failed = new AbortController();
+  const both = AbortSignal.any([signal, failed.signal]);
+  /** @type {unknown[]} */
+  const errors = [];
+  /** @param {unknown} error */
+  const stop = (error) => {
+    errors.push(error);
+    failed.abort(error);
+    throw error;
+  };
+  const [a, b] = await Promise.allSettled([one(both).catch(stop), other(both).catch(stop)]);
+  if (a.status === 'rejected' || b.status === 'rejected') throw errors[0];
+  return [a.value, b.value];
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+
+const ECHO_MS = 1_000;
+
+/**
+ * Runs the service until it ends.
+ *
+ * It gets a session of its own. In ours, Ctrl-C on a terminal would reach it
+ * directly, once more through us, and a third time through npm, which passes on
+ * what the terminal has already sent; but a second signal tells the service to
+ * give up its clean-up.
+ *
+ * @param {import('./find-engine.mjs').FoundEndpoint} endpoint
+ * @param {{ root: string, env: NodeJS.ProcessEnv, dataDir: string }} options
+ * @returns {Promise<number>} its exit code
+ */
+export async function serve(endpoint, { root, env, dataDir }) {
+  const child = spawn(process.execPath, [path.join(root, 'apps', 'core-api', 'dist', 'main.js')], {
+    cwd: root,
+    env: { ...env, SECBOX_DATA_DIR: dataDir, ...engineEnvironment(endpoint) },
+    stdio: 'inherit',
+    detached: process.platform !== 'win32',
+  });
+  const last = { at: -Infinity };
+  /** @param {NodeJS.Signals} signal */
+  const forward = (signal) => {
+    const now = performance.now();
+    if (now - last.at < ECHO_MS) return;
+    last.at = now;
+    child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
+  };
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, forward);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      resolve(code ?? (signal === 'SIGINT' ? 130 : signal === 'SIGKILL' ? 137 : 143)),
+    );
+  });
+}
+
+/**
+ * What tells the service, or a test, which engine was found.
+ *
+ * @param {import('./find-engine.mjs').FoundEndpoint} endpoint
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function engineEnvironment({ host, source, context, tls }) {
+  return {
+    DOCKER_HOST: host,
+    SECBOX_ENGINE_SOURCE: source,
+    // Unset unless it was used: it would be read as the engine's name.
+    DOCKER_CONTEXT: context,
+    ...(tls === undefined
+      ? {}
+      : { DOCKER_CERT_PATH: tls.certPath, DOCKER_TLS_VERIFY: tls.verify ? '1' : '' }),
+  };
+}

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import request from 'supertest';
+import { startRunningService, type RunningService } from './running-service.js';
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService({ SECBOX_MAX_BODY_MB: '1' });
+});
+afterAll(() => service.close());
+
+const post = (body: unknown) => request(service.url).post('/sandbox/execs').send(body as object);
+const shell = { kind: 'shell', command: 'bash', args: ['-lc', 'true'] };
+const valid = { project_id: 'p', exec: shell };
+
+/** Expects an error of this status and code, and that nothing was made for it. */
+async function refused(body: unknown, status: number, code: string): Promise<request.Response> {
+  const response = await post(body);
+  expect({ status: response.status, code: (response.body as ErrorBody).error.code }).toEqual({ status, code });
+  return response;
+}
+
+interface ErrorBody {
+  readonly error: { readonly kind: string; readonly code: string; readonly message: string; readonly details?: unknown };
+}
+
+describe('POST /sandbox/execs', () => {
+  test('runs a shell exec and answers as documented', async () => {
+    const response = await post({
+      project_id: 'p',
+      exec: { ...shell, args: ['-lc', 'echo out; echo err >&2; exit 3'], env: { GREETING: 'hi' } },
+      task_ref: { task_id: 't-1', conversation_id: 'c-1' },
+    });
+    expect(response.status).toBe(200);
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(response.body).toMatchObject({
+      status: 'failed',
+      exit_code: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      stdout_truncated: false,
+      stderr_truncated: false,
+      project_id: 'p',
+      task_id: 't-1',
+      conversation_id: 'c-1',
+      env_keys: ['GREETING'],
+      cwd: '/workspace/work',
+      artifacts: [],
+      error_reason: null,
+    });
+  });
+
+  test('GET gives the same answer as the POST did', async () => {
+    const posted = await post({ ...valid, exec: { kind: 'python', command: 'python', args: ['-c', 'print(6 * 7)'] } });
+    const { exec_id: id, stdout } = posted.body as { exec_id: string; stdout: string };
+    expect(stdout).toBe('42\n');
+    const got = await request(service.url).get(`/sandbox/execs/${id}`);
+    expect(got.status).toBe(200);
+    expect(got.body).toEqual(posted.body);
+  });
+
+  test('conversation_id stands in for project_id', async () => {
+    const direct = await post({ conversation_id: 'talk', exec: shell });
+    const referred = await post({ task_ref: { conversation_id: 'talk' }, exec: shell });
+    expect(direct.body).toMatchObject({ project_id: 'talk', conversation_id: 'talk', status: 'succeeded' });
+    expect(referred.body).toMatchObject({ project_id: 'talk', conversation_id: 'talk', status: 'succeeded' });
+  });
+});
+
+describe('a malformed request gets a clear 400', () => {
+  test.each<[string, unknown]>([
+    ['no exec', { project_id: 'p' }],
+    ['no project and no conversation', { exec: shell }],
+    ['a null body part', { ...valid, exec: null }],
+    ['an unknown key', { ...valid, image: 'evil' }],
+    ['an unknown key in exec', { ...valid, exec: { ...shell, user: 'root' } }],
+    ['an unknown key in an input', { ...valid, inputs: [{ path: 'a', content: '', mode: 511 }] }],
+    ['a wrong type', { ...valid, exec: { ...shell, args: 'true' } }],
+    ['another kind', { ...valid, exec: { ...shell, kind: 'argv' } }],
+    ['another command', { ...valid, exec: { ...shell, command: '/bin/sh' } }],
+    ['a shell without -lc', { ...valid, exec: { ...shell, args: ['-c', 'true'] } }],
+    ['a shell without a script', { ...valid, exec: { ...shell, args: ['-lc'] } }],
+    ['a python option', { ...valid, exec: { kind: 'python', command: 'python', args: ['-i'] } }],
+    ['a python script outside', { ...valid, exec: { kind: 'python', command: 'python', args: ['/etc/x.py'] } }],
+    ['NUL in an argument', { ...valid, exec: { ...shell, args: ['-lc', 'a\0b'] } }],
+    ['an argument past the kernel', { ...valid, exec: { ...shell, args: ['-lc', 'é'.repeat(70_000)] } }],
+    ['both contents', { ...valid, inputs: [{ path: 'a', content: '', content_base64: '' }] }],
+    ['no content', { ...valid, inputs: [{ path: 'a' }] }],
+    ['content that is not base64', { ...valid, inputs: [{ path: 'a', content_base64: '***' }] }],
+    ['an env value that is no text', { ...valid, exec: { ...shell, env: { A: 1 } } }],
+    ['an env name with =', { ...valid, exec: { ...shell, env: { 'A=B': '' } } }],
+    ['an env name with NUL', { ...valid, exec: { ...shell, env: { 'A\0': '' } } }],
+    ['LD_PRELOAD', { ...valid, exec: { ...shell, env: { LD_PRELOAD: 'x' } } }],
+    ['LD_LIBRARY_PATH', { ...valid, exec: { ...shell, env: { LD_LIBRARY_PATH: 'x' } } }],
+    ['BASH_ENV', { ...valid, exec: { ...shell, env: { BASH_ENV: 'x' } } }],
+    ['ENV', { ...valid, exec: { ...shell, env: { ENV: 'x' } } }],
+    ['PYTHONSTARTUP', { ...valid, exec: { ...shell, env: { PYTHONSTARTUP: 'x' } } }],
+  ])('%s (cases 48, 50)', async (_name, body) => {
+    const { body: answer } = await refused(body, 400, 'invalid_request');
+    expect((answer as ErrorBody).error.message.length).toBeGreaterThan(20);
+  });
+
+  test.each([['..'], ['.'], ['a:b'], ['a,b'], ['-v'], [''], ['x'.repeat(300)], ['a/b'], ['ü']])(
+    'project_id %j (case 7)',
+    async (id) => {
+      const response = await post({ ...valid, project_id: id });
+      expect(response.status).toBe(400);
+    },
+  );
+
+  test.each([['/etc'], ['../..'], ['/proc/self/fd/8'], ['/workspace'], ['/workspace/work/../..'], ['/workspace/worker'], ['']])(
+    'cwd %j (case 42)',
+    (cwd) => refused({ ...valid, exec: { ...shell, cwd } }, 400, 'invalid_path'),
+  );
+
+  test.each([['../x'], ['/x'], ['%2e%2e%2fx'], ['..\\x'], ['a\0b'], ['a\nb'], ['x'.repeat(256)]])(
+    'an input at %j (cases 1, 2)',
+    (path) => refused({ ...valid, inputs: [{ path, content: '' }] }, 400, 'invalid_path'),
+  );
+
+  test('the same input twice, or one below another', async () => {
+    const input = (path: string) => ({ path, content: 'x' });
+    await refused({ ...valid, inputs: [input('a'), input('a')] }, 400, 'invalid_path');
+    await refused({ ...valid, inputs: [input('a'), input('a/b')] }, 400, 'invalid_path');
+  });
+
+  test.each(['__proto__', 'constructor'])('%s anywhere (case 50)', async (key) => {
+    for (const body of [
+      `{"project_id":"p","${key}":{"polluted":1},"exec":${JSON.stringify(shell)}}`,
+      `{"project_id":"p","exec":{"kind":"shell","command":"bash","args":["-lc","true"],"env":{"${key}":"x"}}}`,
+      `{"project_id":"p","policy_overrides":{"${key}":{"polluted":1}},"exec":${JSON.stringify(shell)}}`,
+    ]) {
+      const response = await request(service.url).post('/sandbox/execs').type('json').send(body);
+      expect(response.status).toBe(400);
+    }
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  test('names every wrong place with its pointer', async () => {
+    const response = await refused({ project_id: '..', exec: { ...shell, args: [1] }, x: 1 }, 400, 'invalid_request');
+    expect((response.body as ErrorBody).error.details).toEqual({
+      problems: expect.arrayContaining([
+        { pointer: '', message: 'must not have the key "x"' },
+        { pointer: '/project_id', message: expect.stringContaining('pattern') },
+        { pointer: '/exec/args/0', message: 'must be string' },
+      ]),
+    });
+  });
+});
+
+describe('policy', () => {
+  test('past the ceiling: 403 that names field, value, ceiling and layer, and a rejected row (case 46)', async () => {
+    const response = await refused({ ...valid, policy_overrides: { memory_mb: 9000 } }, 403, 'policy_exceeded');
+    const { details } = (response.body as { error: { details: { exec_id: string } } }).error;
+    expect(details).toMatchObject({
+      violations: [{ field: 'memory_mb', asked: 9000, ceiling: 8192, layer: 'hard' }],
+    });
+    const row = await request(service.url).get(`/sandbox/execs/${details.exec_id}`);
+    expect(row.body).toMatchObject({ status: 'rejected', exit_code: null, started_at: null });
+    expect((row.body as { error_reason: string }).error_reason).toContain('memory_mb');
+  });
+
+  test.each([['512'], [-1], [0], [null], [[512]], [1.5]])('pids %j is malformed (case 49)', (pids) =>
+    refused({ ...valid, policy_overrides: { pids } }, 400, 'invalid_policy'),
+  );
+
+  test('1e999 is malformed (case 49)', async () => {
+    const body = JSON.stringify({ ...valid, policy_overrides: { memory_mb: 0 } }).replace(':0}', ':1e999}');
+    const response = await request(service.url).post('/sandbox/execs').type('json').send(body);
+    expect((response.body as ErrorBody).error.code).toBe('invalid_policy');
+  });
+
+  test.each([['bridge'], ['host'], ['container:x']])('network %s is refused (case 47)', async (mode) => {
+    const response = await post({ ...valid, policy_overrides: { net: { mode } } });
+    expect([400, 403]).toContain(response.status);
+  });
+});
+
+describe('HTTP', () => {
+  test('malformed JSON and other content types (case 57)', async () => {
+    const send = (type: string, body: string) => request(service.url).post('/sandbox/execs').set('content-type', type).send(body);
+    expect((await send('application/json', '{"a":')).body).toMatchObject({ error: { code: 'malformed_json' } });
+    expect((await send('application/json', '"text"')).status).toBe(400);
+    expect((await send('application/json; charset=x-none', '{}')).status).toBe(415);
+    const form = await send('application/x-www-form-urlencoded', 'a=1');
+    expect(form.status).toBe(415);
+    expect(form.body).toMatchObject({ error: { code: 'unsupported_media_type' } });
+    expect((await request(service.url).post('/sandbox/execs')).status).toBe(415);
+  });
+
+  test('a body past the limit, plain or packed, and deep nesting (case 56)', async () => {
+    const big = { ...valid, inputs: [{ path: 'a', content: 'x'.repeat(2 * 1024 ** 2) }] };
+    await refused(big, 413, 'body_too_large');
+    const { gzipSync } = await import('node:zlib');
+    const packed = await request(service.url)
+      .post('/sandbox/execs')
+      .set('content-type', 'application/json')
+      .set('content-encoding', 'gzip')
+      .serialize((body: unknown) => body as string)
+      .send(gzipSync(JSON.stringify(big)));
+    expect(packed.status).toBe(413);
+    const deep = `{"project_id":"p","exec":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`;
+    const nested = await request(service.url).post('/sandbox/execs').type('json').send(deep);
+    expect(nested.body).toMatchObject({ error: { code: 'invalid_request' } });
+  });
+
+  test('unknown ids, routes and methods', async () => {
+    const agent = request(service.url);
+    const unknown = await agent.get('/sandbox/execs/5f0c6f0e-3b0a-4d3e-9a55-0d6f6f1f2a11');
+    expect([unknown.status, (unknown.body as ErrorBody).error.code]).toEqual([404, 'exec_not_found']);
+    expect((await agent.get('/sandbox/execs/..%2f..%2fetc')).status).toBe(400);
+    expect((await agent.get('/sandbox/execs/%zz')).status).toBe(400);
+    expect((await agent.get('/nowhere')).body).toMatchObject({ error: { code: 'route_not_found' } });
+    const deleted = await agent.delete('/sandbox/execs');
+    expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'POST']);
+  });
+
+  test('does not tell what it is made of', async () => {
+    const response = await request(service.url).get('/healthz');
+    expect(response.headers).not.toHaveProperty('x-powered-by');
+    expect(response.body).toEqual({ status: 'ok' });
+  });
+});
+
+describe('GET /sandbox/health', () => {
+  test('tells what an operator needs to know', async () => {
+    const response = await request(service.url).get('/sandbox/health');
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      status: 'ok',
+      problems: [],
+      version: 'test',
+      runtime_mode: 'linux',
+      workspace_root_native: `${service.dataDir}/workspace`,
+      workspace_writable: true,
+      database_writable: true,
+      docker_cli_path: expect.anything(),
+      docker_version: expect.stringMatching(/^\d+\./),
+      docker_context: 'default',
+      docker_host: process.env['DOCKER_HOST'],
+      engine_source: 'socket',
+      image: { reference: 'secbox/sandbox:latest', id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
+      disk: { free_bytes: expect.any(Number), total_bytes: expect.any(Number) },
+    });
+  });
+});
