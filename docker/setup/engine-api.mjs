@@ -4,7 +4,9 @@ import https from 'node:https';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { Failure, errorCode, errorMessage } from './failure.mjs';
+import { parseJson } from './json.mjs';
 
 /**
  * @typedef {object} Endpoint
@@ -70,7 +72,7 @@ export class EngineApi {
   async call(method, route, request = {}) {
     const { body } = await this.#open(method, route, request);
     const text = await readAll(body);
-    return text === '' ? undefined : JSON.parse(text);
+    return text === '' ? undefined : parseJson(text);
   }
 
   /**
@@ -86,7 +88,7 @@ export class EngineApi {
     const { body } = await this.#open(method, route, request);
     for await (const line of createInterface({ input: body })) {
       if (line.trim() === '') continue;
-      const message = /** @type {EngineMessage} */ (JSON.parse(line));
+      const message = /** @type {EngineMessage} */ (parseJson(line));
       if (message.error !== undefined) {
         body.destroy();
         throw new EngineError(500, message.error);
@@ -201,14 +203,16 @@ function certificates(tls) {
 async function readAll(body) {
   /** @type {Buffer[]} */
   const chunks = [];
-  for await (const chunk of body) chunks.push(/** @type {Buffer} */ (chunk));
+  body.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk));
+  await finished(body);
   return Buffer.concat(chunks).toString('utf8');
 }
 
 /** @param {string} text */
 function messageOf(text) {
   try {
-    return String(/** @type {{ message?: unknown }} */ (JSON.parse(text)).message ?? text);
+    const { message } = /** @type {{ message?: unknown }} */ (parseJson(text));
+    return typeof message === 'string' ? message : text;
   } catch {
     return text;
   }

@@ -128,20 +128,19 @@ async function disableServices({ env, signal }) {
  */
 export function engineAdvice(platform) {
   const then = 'Then run the command again. An engine elsewhere is used when DOCKER_HOST names it.';
-  switch (platform) {
-    case 'darwin':
-      return `Install Docker Desktop for Mac (or: brew install colima docker && colima start) and start it. ${then}`;
-    case 'win32':
-      return `Install Docker Desktop for Windows with its WSL 2 backend, and start it. ${then}`;
-    default:
-      return [
-        'Install a Docker engine and start it:',
-        '  Debian, Ubuntu:  sudo apt-get install docker.io && sudo systemctl enable --now docker',
-        '  Fedora:          sudo dnf install moby-engine && sudo systemctl enable --now docker',
-        '  Arch:            sudo pacman -S docker && sudo systemctl enable --now docker',
-        'and let this user use it: sudo usermod -aG docker "$USER", then log in again.',
-        'On Debian or Ubuntu as root, without SECBOX_ENGINE=external, this command installs and starts one itself.',
-        then,
-      ].join('\n');
+  if (platform === 'darwin') {
+    return `Install Docker Desktop for Mac (or: brew install colima docker && colima start) and start it. ${then}`;
   }
+  if (platform === 'win32') {
+    return `Install Docker Desktop for Windows with its WSL 2 backend, and start it. ${then}`;
+  }
+  return [
+    'Install a Docker engine and start it:',
+    '  Debian, Ubuntu:  sudo apt-get install docker.io && sudo systemctl enable --now docker',
+    '  Fedora:          sudo dnf install moby-engine && sudo systemctl enable --now docker',
+    '  Arch:            sudo pacman -S docker && sudo systemctl enable --now docker',
+    'and let this user use it: sudo usermod -aG docker "$USER", then log in again.',
+    'On Debian or Ubuntu as root, without SECBOX_ENGINE=external, this command installs and starts one itself.',
+    then,
+  ].join('\n');
 }

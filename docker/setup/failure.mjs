@@ -1,3 +1,5 @@
+import { watchNpm } from './npm-parent.mjs';
+
 /**
  * A failure the user can do something about. It is printed without a stack
  * trace: what went wrong, then what to do.
@@ -49,19 +51,33 @@ export function describeFailure(error) {
 export async function runCommand(main) {
   const interruption = new AbortController();
   /** @param {NodeJS.Signals} name */
-  const interrupt = (name) => interruption.abort(new Interrupted(name));
+  const interrupt = (name) => {
+    // Told once is enough: the death of npm that follows is no second signal.
+    unwatch();
+    interruption.abort(new Interrupted(name));
+  };
+  const unwatch = watchNpm(process.env);
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(name, interrupt);
   try {
     process.exitCode = (await main(interruption.signal)) ?? 0;
   } catch (thrown) {
     // What breaks while we are being stopped breaks because of that.
-    const error = interruption.signal.aborted ? interruption.signal.reason : thrown;
+    const error = interruption.signal.aborted ? reasonOf(interruption.signal) : thrown;
     const { text, exitCode } = describeFailure(error);
     process.stderr.write(`\n${text}\n`);
     process.exitCode = exitCode;
   } finally {
+    unwatch();
     for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.off(name, interrupt);
   }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @returns {unknown}
+ */
+function reasonOf(signal) {
+  return signal.reason;
 }
 
 /**

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { EngineApi } from './engine-api.mjs';
 import { Failure, errorCode } from './failure.mjs';
+import { parseJson } from './json.mjs';
 
 const PING_MS = 3_000;
 
@@ -139,7 +140,7 @@ function hostsOf(platform, home) {
  */
 function readJson(file) {
   try {
-    return /** @type {Record<string, unknown>} */ (JSON.parse(readFileSync(file, 'utf8')));
+    return /** @type {Record<string, unknown>} */ (parseJson(readFileSync(file, 'utf8')));
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw new Failure(`${file} cannot be read as JSON.`, { remedy: 'Correct or remove it.', cause: error });

@@ -9,6 +9,9 @@ import { repositoryRoot } from './settings.mjs';
 const REPOSITORY = 'secbox/sandbox';
 const ALIAS = `${REPOSITORY}:latest`;
 const REGISTRY_BASE = 'python:3.12-slim';
+const COMPILER = 'secbox/sandbox-compiler:latest';
+const OURS = [REPOSITORY, 'secbox/sandbox-base'];
+const UNDER_WAY_MS = 600_000;
 const PACKAGE_LIST = 'packages.txt';
 
 /**
@@ -43,8 +46,10 @@ export async function obtainImage(api, options) {
   const { base, name } = await obtainBase(api, files, options);
   const tag = `${REPOSITORY}:${contentTag(files, name)}`;
   await build(api, { files, base, tag }, options);
+  // From the cache of the build before: only the tag is new.
+  await build(api, { files, base, tag: COMPILER, target: 'compiler' }, { ...options, rebuild: false });
   await setAlias(api, tag);
-  await removeOutdated(api, tag);
+  await removeOutdated(api, [tag, ALIAS, base, COMPILER]);
   return { tag, built: true };
 }
 
@@ -72,10 +77,10 @@ async function obtainBase(api, files, options) {
 
 /**
  * @param {import('./engine-api.mjs').EngineApi} api
- * @param {{ files: readonly import('./build-context.mjs').ContextFile[], base: string, tag: string }} image
+ * @param {{ files: readonly import('./build-context.mjs').ContextFile[], base: string, tag: string, target?: string }} image
  * @param {ImageOptions} options
  */
-async function build(api, { files, base, tag }, { signal, say, rebuild }) {
+async function build(api, { files, base, tag, target }, { signal, say, rebuild }) {
   say(`building ${tag}`);
   /** @type {string[]} */
   const output = [];
@@ -84,6 +89,7 @@ async function build(api, { files, base, tag }, { signal, say, rebuild }) {
     t: tag,
     buildargs: JSON.stringify({ BASE: base }),
     labels: JSON.stringify({ secbox: 'image' }),
+    ...(target === undefined ? {} : { target }),
     rm: '1',
     forcerm: '1',
     ...(rebuild === true ? { nocache: '1' } : {}),
@@ -124,22 +130,26 @@ async function setAlias(api, tag) {
 }
 
 /**
- * Removes our images that no tag of the present content names. One that a
- * container still uses stays until a later rebuild.
+ * Removes our images that the present content does not need. One that a
+ * container still uses stays until a later rebuild, and so does a nameless one
+ * of the last minutes: it may be a step of a build that runs beside us.
  *
  * @param {import('./engine-api.mjs').EngineApi} api
- * @param {string} current
+ * @param {readonly string[]} needed
  */
-async function removeOutdated(api, current) {
+async function removeOutdated(api, needed) {
   const query = { filters: JSON.stringify({ label: ['secbox=image'] }) };
-  const images = /** @type {{ Id: string, RepoTags: string[] | null }[]} */ (
+  const images = /** @type {{ Id: string, RepoTags: string[] | null, Created: number }[]} */ (
     await api.call('GET', '/images/json', { query })
   );
   const outdated = images
     .flatMap(({ RepoTags }) => RepoTags ?? [])
-    .filter((tag) => tag.startsWith(`${REPOSITORY}:`) && tag !== current && tag !== ALIAS);
-  const dangling = images.filter(({ RepoTags }) => (RepoTags ?? []).every((tag) => tag === '<none>:<none>'));
-  for (const name of [...outdated, ...dangling.map(({ Id }) => Id)]) {
+    .filter((name) => OURS.some((repository) => name.startsWith(`${repository}:`)) && !needed.includes(name));
+  const nameless = images
+    .filter(({ RepoTags }) => (RepoTags ?? []).every((name) => name === '<none>:<none>'))
+    .filter(({ Created }) => Date.now() - Created * 1000 > UNDER_WAY_MS)
+    .map(({ Id }) => Id);
+  for (const name of [...outdated, ...nameless]) {
     try {
       await api.call('DELETE', `/images/${name}`);
     } catch (error) {

@@ -3,6 +3,7 @@ import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/p
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, errorCode } from './failure.mjs';
+import { parseJson } from './json.mjs';
 import { isSameProcess, startTime } from './process-identity.mjs';
 
 const POLL_MS = 50;
@@ -104,6 +105,6 @@ async function liveHolder(file) {
     throw error;
   });
   if (text === FREE) return undefined;
-  const { pid, started } = /** @type {{ pid: number, started: string }} */ (JSON.parse(text));
+  const { pid, started } = /** @type {{ pid: number, started: string }} */ (parseJson(text));
   return (await isSameProcess(pid, started)) ? pid : undefined;
 }

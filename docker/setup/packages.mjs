@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { aptInstall, canUseApt } from './apt.mjs';
 import { Failure } from './failure.mjs';
+import { parseJson } from './json.mjs';
 import { withLock } from './lock.mjs';
 import { createPnpmReader } from './pnpm-output.mjs';
 import { findProgram, runProgram, systemPath } from './run-program.mjs';
@@ -79,7 +80,7 @@ function stampFile(root) {
 /** @param {string} root */
 function pnpmVersion(root) {
   const manifest = /** @type {{ packageManager?: string }} */ (
-    JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+    parseJson(readFileSync(path.join(root, 'package.json'), 'utf8'))
   );
   const version = /^pnpm@([^+]+)/.exec(manifest.packageManager ?? '')?.[1];
   if (version === undefined) throw new Failure('package.json names no pnpm version in packageManager.');
@@ -116,7 +117,7 @@ async function runPnpm({ root, env, signal, say }) {
     signal,
     // CI: never ask; JOBS: compile on all cores.
     env: { ...env, PATH: systemPath(env), CI: 'true', JOBS: 'max', ...nodeHeaders(env) },
-    onLine: reader.read,
+    onLine: (line) => reader.read(line),
   });
   return { code, unbuilt: reader.unbuilt(), messages: reader.messages() };
 }
@@ -155,12 +156,8 @@ function installFailure({ unbuilt, messages }) {
 
 /** @param {NodeJS.Platform} platform */
 function compilerAdvice(platform) {
-  switch (platform) {
-    case 'darwin':
-      return 'Install the command line tools with: xcode-select --install';
-    case 'win32':
-      return 'Install Python and the Visual Studio Build Tools (Desktop development with C++).';
-    default:
-      return 'Install them: sudo apt-get install g++ make python3 (Fedora: gcc-c++ make python3)';
-  }
+  if (platform === 'darwin') return 'Install the command line tools with: xcode-select --install';
+  if (platform === 'win32')
+    return 'Install Python and the Visual Studio Build Tools (Desktop development with C++).';
+  return 'Install them: sudo apt-get install g++ make python3 (Fedora: gcc-c++ make python3)';
 }

@@ -1,3 +1,5 @@
+import { parseJson } from './json.mjs';
+
 const KEPT_MESSAGES = 60;
 
 /**
@@ -36,7 +38,10 @@ export function createPnpmReader(say) {
     read(line) {
       const event = parseEvent(line);
       // npx speaks plainly, and so does a pnpm that fails early.
-      if (event === undefined) return keep(line);
+      if (event === undefined) {
+        keep(line);
+        return;
+      }
       if (event.name === 'pnpm:stats' && event.added !== undefined) count.total += event.added;
       if (event.name === 'pnpm:progress' && event.status === 'imported') {
         count.imported += 1;
@@ -62,7 +67,7 @@ export function createPnpmReader(say) {
  */
 function parseEvent(line) {
   try {
-    const event = /** @type {unknown} */ (JSON.parse(line));
+    const event = parseJson(line);
     return typeof event === 'object' && event !== null ? event : undefined;
   } catch {
     return undefined;

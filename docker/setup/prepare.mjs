@@ -39,25 +39,31 @@ export async function prepareAll(options) {
 
 /** @param {PrepareOptions} options */
 export async function preparePackages({ env, signal, progress }) {
-  await inStep(progress, 'packages', async (say) => {
-    const { installed } = await obtainPackages({ root: repositoryRoot, env, signal, say });
-    return [undefined, installed ? 'installed' : 'are there'];
-  });
+  await inStep(
+    progress,
+    'packages',
+    (say) => obtainPackages({ root: repositoryRoot, env, signal, say }),
+    ({ installed }) => (installed ? 'installed' : 'are there'),
+  );
 }
 
 /** @param {PrepareOptions} options */
 async function prepareEngine({ env, signal, progress, onEngine }) {
   const dataDir = dataFolder(env);
-  const engine = await inStep(progress, 'engine', async (say) => {
-    const opened = await openEngine({ env, dataDir, signal, say });
-    return [opened, describeEngine(opened)];
-  });
+  const engine = await inStep(
+    progress,
+    'engine',
+    (say) => openEngine({ env, dataDir, signal, say }),
+    describeEngine,
+  );
   onEngine?.(engine);
   if (engine.startedHere) progress.note(privateEngineNote(dataDir));
-  await inStep(progress, 'image', async (say) => {
-    const { tag, built } = await obtainImage(engine.api, { env, signal, say });
-    return [undefined, `${tag} ${built ? 'built' : 'is there'}`];
-  });
+  await inStep(
+    progress,
+    'image',
+    (say) => obtainImage(engine.api, { env, signal, say }),
+    ({ tag, built }) => `${tag} ${built ? 'built' : 'is there'}`,
+  );
   return engine;
 }
 
@@ -80,14 +86,15 @@ function privateEngineNote(dataDir) {
  * @template T
  * @param {import('./progress.mjs').Progress} progress
  * @param {string} name
- * @param {(say: (doing: string) => void) => Promise<[result: T, outcome: string]>} work
+ * @param {(say: (doing: string) => void) => Promise<T>} work
+ * @param {(result: T) => string} describe
  * @returns {Promise<T>}
  */
-export async function inStep(progress, name, work) {
+export async function inStep(progress, name, work, describe) {
   const step = progress.step(name);
   try {
-    const [result, outcome] = await work(step.say);
-    step.done(outcome);
+    const result = await work(step.say);
+    step.done(describe(result));
     return result;
   } catch (error) {
     step.failed();

@@ -62,7 +62,11 @@ export function createProgress({ stream, env }) {
     stream.write(`${line}\n`);
     if (live) draw();
   };
-  const timer = live ? setInterval(() => (erase(), draw()), REDRAW_MS) : undefined;
+  const redraw = () => {
+    erase();
+    draw();
+  };
+  const timer = live ? setInterval(redraw, REDRAW_MS) : undefined;
   timer?.unref();
 
   /**

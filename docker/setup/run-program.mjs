@@ -6,6 +6,8 @@ import { createInterface } from 'node:readline';
 const KEPT_LINES = 200;
 const GRACE_MS = 15_000;
 
+/** @typedef {import('node:stream').Readable} Readable */
+
 /**
  * @typedef {object} ProgramOptions
  * @property {AbortSignal} signal stops the program when aborted
@@ -13,7 +15,8 @@ const GRACE_MS = 15_000;
  * @property {string} [cwd]
  * @property {(line: string) => void} [onLine] each line of stdout and stderr
  * @property {(line: string) => void} [onStatusLine] each line of file descriptor 3
- * @property {(stdout: import('node:stream').Readable) => void} [onStdout] takes stdout as bytes instead of lines
+ * @property {(stdout: Readable) => void} [onStdout] takes stdout as bytes instead of lines
+ * @property {number} [keptLines] how many of them the result holds
  * @property {boolean} [ownCleanUp] the program cleans up itself when told to stop, so its children are left to it
  */
 
@@ -48,11 +51,13 @@ export async function runProgram(command, args, options) {
   /** @param {string} line */
   const keep = (line) => {
     lines.push(line);
-    if (lines.length > KEPT_LINES) lines.shift();
+    if (lines.length > (options.keptLines ?? KEPT_LINES)) lines.shift();
     options.onLine?.(line);
   };
-  const { stdout, stderr } = child;
-  const status = /** @type {import('node:stream').Readable | null} */ (child.stdio[3]);
+  // Always there: stdio says so, which the types cannot know as the fourth entry varies.
+  const [, stdout, stderr, status] = /** @type {[null, Readable, Readable, Readable | null]} */ (
+    /** @type {unknown} */ (child.stdio)
+  );
   if (options.onStdout === undefined) createInterface({ input: stdout }).on('line', keep);
   else options.onStdout(stdout);
   createInterface({ input: stderr }).on('line', keep);
@@ -69,6 +74,7 @@ export async function runProgram(command, args, options) {
   };
   options.signal.addEventListener('abort', stop, { once: true });
   try {
+    /** @type {number} */
     const code = await new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (exit, signal) => resolve(exit ?? 128 + signalNumber(signal)));

@@ -34,10 +34,12 @@ await runCommand(async (signal) => {
   const progress = createProgress({ stream: process.stdout, env });
   try {
     const { endpoint } = await prepareAll({ env, signal, progress });
-    await inStep(progress, 'build', async (say) => {
-      await compileService({ root: repositoryRoot, env, signal, say });
-      return [undefined, 'compiled'];
-    });
+    await inStep(
+      progress,
+      'build',
+      (say) => compileService({ root: repositoryRoot, env, signal, say }),
+      () => 'compiled',
+    );
     progress.close();
     process.stdout.write(`${summary(progress)}\n`);
     signal.throwIfAborted();

@@ -31,6 +31,8 @@ export const sandboxExecs: Migration = {
       .addColumn('stdout_truncated', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('stderr_truncated', 'integer', (column) => column.notNull().defaultTo(0))
       .addColumn('artifacts_truncated', 'integer', (column) => column.notNull().defaultTo(0))
+      .addColumn('cpu_ms', 'integer')
+      .addColumn('peak_memory_bytes', 'integer')
       .execute();
     await db.schema
       .createIndex('sandbox_execs_by_status')

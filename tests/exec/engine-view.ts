@@ -11,7 +11,9 @@ const engine = () => new EngineApi({ host: process.env['DOCKER_HOST'] ?? 'unix:/
 
 export async function containersOf(dataDir: string): Promise<ListedContainer[]> {
   const filters = JSON.stringify({ label: [`secbox.data_dir=${dataDir}`] });
-  return (await engine().call('GET', '/containers/json', { query: { all: '1', filters } })) as ListedContainer[];
+  return (await engine().call('GET', '/containers/json', {
+    query: { all: '1', filters },
+  })) as ListedContainer[];
 }
 
 export async function inspectContainer(id: string): Promise<Record<string, unknown>> {

@@ -8,19 +8,30 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const post = (body: unknown) => request(service.url).post('/sandbox/execs').send(body as object);
+const post = (body: unknown) =>
+  request(service.url)
+    .post('/sandbox/execs')
+    .send(body as object);
 const shell = { kind: 'shell', command: 'bash', args: ['-lc', 'true'] };
 const valid = { project_id: 'p', exec: shell };
 
 /** Expects an error of this status and code, and that nothing was made for it. */
 async function refused(body: unknown, status: number, code: string): Promise<request.Response> {
   const response = await post(body);
-  expect({ status: response.status, code: (response.body as ErrorBody).error.code }).toEqual({ status, code });
+  expect({ status: response.status, code: (response.body as ErrorBody).error.code }).toEqual({
+    status,
+    code,
+  });
   return response;
 }
 
 interface ErrorBody {
-  readonly error: { readonly kind: string; readonly code: string; readonly message: string; readonly details?: unknown };
+  readonly error: {
+    readonly kind: string;
+    readonly code: string;
+    readonly message: string;
+    readonly details?: unknown;
+  };
 }
 
 describe('POST /sandbox/execs', () => {
@@ -50,7 +61,10 @@ describe('POST /sandbox/execs', () => {
   });
 
   test('GET gives the same answer as the POST did', async () => {
-    const posted = await post({ ...valid, exec: { kind: 'python', command: 'python', args: ['-c', 'print(6 * 7)'] } });
+    const posted = await post({
+      ...valid,
+      exec: { kind: 'python', command: 'python', args: ['-c', 'print(6 * 7)'] },
+    });
     const { exec_id: id, stdout } = posted.body as { exec_id: string; stdout: string };
     expect(stdout).toBe('42\n');
     const got = await request(service.url).get(`/sandbox/execs/${id}`);
@@ -80,7 +94,10 @@ describe('a malformed request gets a clear 400', () => {
     ['a shell without -lc', { ...valid, exec: { ...shell, args: ['-c', 'true'] } }],
     ['a shell without a script', { ...valid, exec: { ...shell, args: ['-lc'] } }],
     ['a python option', { ...valid, exec: { kind: 'python', command: 'python', args: ['-i'] } }],
-    ['a python script outside', { ...valid, exec: { kind: 'python', command: 'python', args: ['/etc/x.py'] } }],
+    [
+      'a python script outside',
+      { ...valid, exec: { kind: 'python', command: 'python', args: ['/etc/x.py'] } },
+    ],
     ['NUL in an argument', { ...valid, exec: { ...shell, args: ['-lc', 'a\0b'] } }],
     ['an argument past the kernel', { ...valid, exec: { ...shell, args: ['-lc', 'é'.repeat(70_000)] } }],
     ['both contents', { ...valid, inputs: [{ path: 'a', content: '', content_base64: '' }] }],
@@ -107,10 +124,15 @@ describe('a malformed request gets a clear 400', () => {
     },
   );
 
-  test.each([['/etc'], ['../..'], ['/proc/self/fd/8'], ['/workspace'], ['/workspace/work/../..'], ['/workspace/worker'], ['']])(
-    'cwd %j (case 42)',
-    (cwd) => refused({ ...valid, exec: { ...shell, cwd } }, 400, 'invalid_path'),
-  );
+  test.each([
+    ['/etc'],
+    ['../..'],
+    ['/proc/self/fd/8'],
+    ['/workspace'],
+    ['/workspace/work/../..'],
+    ['/workspace/worker'],
+    [''],
+  ])('cwd %j (case 42)', (cwd) => refused({ ...valid, exec: { ...shell, cwd } }, 400, 'invalid_path'));
 
   test.each([['../x'], ['/x'], ['%2e%2e%2fx'], ['..\\x'], ['a\0b'], ['a\nb'], ['x'.repeat(256)]])(
     'an input at %j (cases 1, 2)',
@@ -136,7 +158,11 @@ describe('a malformed request gets a clear 400', () => {
   });
 
   test('names every wrong place with its pointer', async () => {
-    const response = await refused({ project_id: '..', exec: { ...shell, args: [1] }, x: 1 }, 400, 'invalid_request');
+    const response = await refused(
+      { project_id: '..', exec: { ...shell, args: [1] }, x: 1 },
+      400,
+      'invalid_request',
+    );
     expect((response.body as ErrorBody).error.details).toEqual({
       problems: expect.arrayContaining([
         { pointer: '', message: 'must not have the key "x"' },
@@ -149,7 +175,11 @@ describe('a malformed request gets a clear 400', () => {
 
 describe('policy', () => {
   test('past the ceiling: 403 that names field, value, ceiling and layer, and a rejected row (case 46)', async () => {
-    const response = await refused({ ...valid, policy_overrides: { memory_mb: 9000 } }, 403, 'policy_exceeded');
+    const response = await refused(
+      { ...valid, policy_overrides: { memory_mb: 9000 } },
+      403,
+      'policy_exceeded',
+    );
     const { details } = (response.body as { error: { details: { exec_id: string } } }).error;
     expect(details).toMatchObject({
       violations: [{ field: 'memory_mb', asked: 9000, ceiling: 8192, layer: 'hard' }],
@@ -177,8 +207,11 @@ describe('policy', () => {
 
 describe('HTTP', () => {
   test('malformed JSON and other content types (case 57)', async () => {
-    const send = (type: string, body: string) => request(service.url).post('/sandbox/execs').set('content-type', type).send(body);
-    expect((await send('application/json', '{"a":')).body).toMatchObject({ error: { code: 'malformed_json' } });
+    const send = (type: string, body: string) =>
+      request(service.url).post('/sandbox/execs').set('content-type', type).send(body);
+    expect((await send('application/json', '{"a":')).body).toMatchObject({
+      error: { code: 'malformed_json' },
+    });
     expect((await send('application/json', '"text"')).status).toBe(400);
     expect((await send('application/json; charset=x-none', '{}')).status).toBe(415);
     const form = await send('application/x-www-form-urlencoded', 'a=1');

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { SecboxError } from '@secbox/contracts';
 import { createLogger } from '@secbox/logging';
+import { resolveRuntimeMode } from '@secbox/workspace';
 import { ConfigError, readConfig } from './config.js';
 import { startService, type Service } from './service.js';
 import { userProblem } from './service-user.js';
@@ -23,7 +25,11 @@ async function main(): Promise<Service> {
     config,
     logger,
     searchPath: process.env['PATH'] ?? '',
-    runtimeMode: process.platform,
+    runtimeMode: resolveRuntimeMode('auto', {
+      platform: process.platform,
+      release: release(),
+      env: process.env,
+    }),
     version,
   });
   stopOnSignal(service);

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { defaultDockerHost, DockerodeEngine, parseDockerHost } from '@secbox/con
 import { lockInstance, openDatabase } from '@secbox/database';
 import { ExecRunner, recover } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
-import { sandboxOwner, Workspace } from '@secbox/workspace';
+import { createPathAdapter, sandboxOwner, Workspace, type RuntimeMode } from '@secbox/workspace';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { healthCheckOf } from './health.js';
@@ -22,7 +22,7 @@ export interface ServiceOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly searchPath: string;
-  readonly runtimeMode: string;
+  readonly runtimeMode: RuntimeMode;
   readonly version: string;
 }
 
@@ -30,23 +30,28 @@ export interface ServiceOptions {
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, logger } = options;
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  // The engine follows links in a mount's source; from here on there is none on the way.
+  const dataDir = await realpath(config.dataDir);
   const closers: (() => unknown)[] = [];
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const lock = lockInstance(join(config.dataDir, 'server.lock'));
+    const lock = lockInstance(join(dataDir, 'server.lock'));
     closers.push(() => lock.release());
-    const database = await openDatabase(join(config.dataDir, 'secbox.db'));
+    const database = await openDatabase(join(dataDir, 'secbox.db'));
     closers.push(() => database.close());
 
     const workspace = await Workspace.open({
-      root: join(config.dataDir, 'workspace'),
+      paths: createPathAdapter({
+        mode: options.runtimeMode,
+        roots: { workspace_root: join(dataDir, 'workspace') },
+      }),
       ...(process.getuid?.() === 0 ? { owner: sandboxOwner } : {}),
     });
     const dockerHost = config.dockerHost ?? defaultDockerHost;
     const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
-    const parts = { engine, workspace, records: database.execs, logger, dataDir: config.dataDir };
+    const parts = { engine, workspace, records: database.execs, logger, dataDir };
     await recover(parts);
 
     const runner = new ExecRunner({

@@ -37,6 +37,8 @@ export interface EngineImage {
   /** The content address by which execs name the image, so that a moved tag changes nothing underway. */
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** The variables that the image sets for what runs in it. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface ContainerSpec {

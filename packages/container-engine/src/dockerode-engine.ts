@@ -41,9 +41,7 @@ export class DockerodeEngine implements ContainerEngine {
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
     const image = await unlessMissing(told('image inspect', this.#docker.getImage(reference).inspect()));
-    // The engine says null where an image has no labels.
-    const { Labels: labelsOrNull } = (image?.Config ?? {}) as { Labels?: Record<string, string> | null };
-    return image && { id: image.Id, labels: labelsOrNull ?? {} };
+    return image && imageOf(image);
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
@@ -101,6 +99,21 @@ interface InfoAnswer {
   readonly NCPU: number;
   readonly MemTotal: number;
   readonly Runtimes?: Readonly<Record<string, unknown>>;
+}
+
+/** The engine says null where an image has no labels or no variables, and dockerode's types do not. */
+function imageOf({ Id, Config }: { Id: string; Config: unknown }): EngineImage {
+  const { Labels, Env } = Config as { Labels?: Record<string, string> | null; Env?: string[] | null };
+  return {
+    id: Id,
+    labels: Labels ?? {},
+    environment: Object.fromEntries((Env ?? []).map((entry) => splitOnce(entry, '='))),
+  };
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 const unreachable = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE', 'EACCES', 'ETIMEDOUT', 'EHOSTUNREACH'];

@@ -13,3 +13,8 @@ export type {
 export { DockerodeEngine } from './dockerode-engine.js';
 export { defaultDockerHost, parseDockerHost, type EngineEndpoint } from './endpoint.js';
 export { bindMountsOf, containerPaths, labels } from './hardening.js';
+export { hasInit, initPath } from './init-image.js';
+export { InitError } from './init/init-error.js';
+export type { InitExit } from './init/init-frame.js';
+export { InitSession, type InitOutcome, type RunSinks } from './init/init-session.js';
+export { describeStartFailure, shellExitCode } from './init/start-failure.js';

@@ -39,6 +39,9 @@ export interface ExecOutcome {
   readonly stdout_truncated: boolean;
   readonly stderr_truncated: boolean;
   readonly artifacts_truncated: boolean;
+  /** Of the whole container; null where the kernel or the image does not tell. */
+  readonly cpu_ms: number | null;
+  readonly peak_memory_bytes: number | null;
 }
 
 export interface FinishedExec extends ExecOutcome {

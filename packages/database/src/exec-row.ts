@@ -26,6 +26,8 @@ export function toRow(submission: ExecSubmission): Insertable<SandboxExecsTable>
     stdout_truncated: 0,
     stderr_truncated: 0,
     artifacts_truncated: 0,
+    cpu_ms: null,
+    peak_memory_bytes: null,
   };
 }
 

@@ -32,4 +32,6 @@ export interface SandboxExecsTable {
   stdout_truncated: number;
   stderr_truncated: number;
   artifacts_truncated: number;
+  cpu_ms: number | null;
+  peak_memory_bytes: number | null;
 }

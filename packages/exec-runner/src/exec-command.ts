@@ -8,7 +8,10 @@ export interface PlannedCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
+  /** All the command sees: the image's own variables, and the request's over them. */
   readonly environment: Readonly<Record<string, string>>;
+  /** The names that the request set. */
+  readonly environmentKeys: readonly string[];
   readonly stdin: string;
 }
 
@@ -17,7 +20,10 @@ const maxArgumentBytes = 131_071;
 /** Leaves room below the kernel's limit on all of them together. */
 const maxTotalBytes = 1_048_576;
 
-export function planCommand(exec: ExecCommand): PlannedCommand {
+export function planCommand(
+  exec: ExecCommand,
+  imageEnvironment: Readonly<Record<string, string>>,
+): PlannedCommand {
   checkForm(exec);
   checkSizes(exec);
   return {
@@ -25,7 +31,8 @@ export function planCommand(exec: ExecCommand): PlannedCommand {
     command: exec.command,
     args: exec.args,
     cwd: planWorkingDirectory(exec.cwd),
-    environment: planEnvironment(exec.env ?? {}),
+    environment: { ...imageEnvironment, ...planEnvironment(exec.env ?? {}) },
+    environmentKeys: Object.keys(exec.env ?? {}).sort(),
     stdin: exec.stdin ?? '',
   };
 }

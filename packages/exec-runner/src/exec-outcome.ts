@@ -27,14 +27,16 @@ export function outcomeOf(facts: RunFacts): FinishedExec {
   return {
     status,
     exit_code: result.exitCode,
-    signal: signalOf(result.exitCode),
+    signal: signalName(result.signal),
     oom: result.outOfMemory,
-    error_reason: stopped?.message ?? null,
+    error_reason: stopped?.message ?? result.failure,
     ended_at: facts.endedAt.toISOString(),
     duration_ms: facts.endedAt.getTime() - facts.startedAt.getTime(),
     stdout_truncated: output.stdout.truncated,
     stderr_truncated: output.stderr.truncated,
     artifacts_truncated: facts.artifactsTruncated,
+    cpu_ms: result.cpuMs,
+    peak_memory_bytes: result.peakMemoryBytes,
   };
 }
 
@@ -62,28 +64,19 @@ export function withoutResult(
     stdout_truncated: false,
     stderr_truncated: false,
     artifacts_truncated: false,
+    cpu_ms: null,
+    peak_memory_bytes: null,
   };
 }
 
-const signals: Readonly<Record<number, string>> = {
-  1: 'SIGHUP',
-  2: 'SIGINT',
-  3: 'SIGQUIT',
-  4: 'SIGILL',
-  6: 'SIGABRT',
-  7: 'SIGBUS',
-  8: 'SIGFPE',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-  13: 'SIGPIPE',
-  14: 'SIGALRM',
-  15: 'SIGTERM',
-  24: 'SIGXCPU',
-  25: 'SIGXFSZ',
-  31: 'SIGSYS',
-};
+/** Linux's names, on whatever system this runs; real-time signals have numbers only. */
+const signals = [
+  'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT',
+  'CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS',
+].flatMap((names) => names.split(' '));
 
-/** Engines and shells tell a death by signal n as 128 + n. */
-function signalOf(exitCode: number): string | null {
-  return signals[exitCode - 128] ?? null;
+function signalName(signal: number | null): string | null {
+  if (signal === null) return null;
+  const name = signals[signal - 1];
+  return name === undefined ? `SIG${signal}` : `SIG${name}`;
 }

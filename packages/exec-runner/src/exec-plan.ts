@@ -9,7 +9,7 @@ import {
   type PolicySnapshot,
   type ProjectId,
 } from '@secbox/contracts';
-import type { EngineImage } from '@secbox/container-engine';
+import { hasInit, type EngineImage } from '@secbox/container-engine';
 import { parseRelativePath, refuseOverlaps, type InputFile } from '@secbox/workspace';
 import { planCommand, type PlannedCommand } from './exec-command.js';
 
@@ -21,7 +21,7 @@ export interface ExecPlan {
   readonly conversationId: string | null;
   readonly command: PlannedCommand;
   readonly inputs: readonly InputFile[];
-  readonly image: { readonly reference: string; readonly id: string };
+  readonly image: { readonly reference: string; readonly id: string; readonly hasInit: boolean };
   readonly policy: PolicySnapshot;
 }
 
@@ -40,9 +40,9 @@ export function planExec(request: ExecRequest, context: PlanContext): ExecPlan {
     projectId: projectOf(request, conversationId),
     taskId: request.task_ref?.task_id ?? null,
     conversationId,
-    command: planCommand(request.exec),
+    command: planCommand(request.exec, context.image.environment),
     inputs,
-    image: { reference: context.imageReference, id: context.image.id },
+    image: { reference: context.imageReference, id: context.image.id, hasInit: hasInit(context.image) },
     policy: context.policy,
   };
 }
@@ -88,7 +88,7 @@ export function submissionOf(plan: ExecPlan, artifactsPath: string, now: Date): 
     cmd: plan.command.command,
     args: plan.command.args,
     cwd: plan.command.cwd,
-    env_keys: Object.keys(plan.command.environment).sort(),
+    env_keys: plan.command.environmentKeys,
     policy_snapshot: plan.policy,
     artifacts_path: artifactsPath,
     created_at: now.toISOString(),

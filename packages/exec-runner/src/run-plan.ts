@@ -7,7 +7,7 @@ import {
   within,
   writeInputs,
 } from '@secbox/workspace';
-import type { ContainerSpec } from '@secbox/container-engine';
+import { containerPaths, initPath, type ContainerSpec } from '@secbox/container-engine';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
@@ -39,7 +39,8 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
     const running = runContainer({
       engine: run.engine,
       spec: specOf(run, folders.mounts),
-      stdin: plan.command.stdin,
+      hasInit: plan.image.hasInit,
+      command: plan.command,
       timeoutMs: plan.policy.values.timeout_ms,
       stop: run.stop,
       outputs: { stdout, stderr },
@@ -94,14 +95,23 @@ function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): Co
   const { values } = plan.policy;
   return {
     imageId: plan.image.id,
-    command: [plan.command.command, ...plan.command.args],
-    environment: plan.command.environment,
-    workingDirectory: plan.command.cwd,
+    ...(plan.image.hasInit ? initProcess : processOf(plan)),
     mounts,
     memoryBytes: values.memory_mb * 1024 ** 2,
     cpus: values.cpu_cores,
     pids: values.pids,
     readOnlyRoot: values.read_only_root,
     owner: { execId: plan.execId, dataDir },
+  };
+}
+
+/** The engine learns nothing of the command: it travels in band, and with it the values of the environment. */
+const initProcess = { command: [initPath], environment: {}, workingDirectory: containerPaths.work } as const;
+
+function processOf({ command }: ExecPlan) {
+  return {
+    command: [command.command, ...command.args],
+    environment: command.environment,
+    workingDirectory: command.cwd,
   };
 }

@@ -144,6 +144,7 @@ export async function within<T>(
 
 /** Whether a file operation failed for one of these reasons, such as `ENOENT`. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const code: unknown =
+    typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && codes.includes(code);
 }

@@ -9,6 +9,19 @@ export {
 export { Directory, isErrno, within, type Owner } from './directory.js';
 export { type MountSource, type WorkspaceMounts } from './mounts.js';
 export { sandboxOwner } from './owner.js';
+export {
+  createPathAdapter,
+  type AdaptedPath,
+  type PathAdapter,
+  type PathAdapterOptions,
+  type WorkspaceRoots,
+} from './path-adapter/path-adapter.js';
+export {
+  detectRuntimeMode,
+  resolveRuntimeMode,
+  type RuntimeFacts,
+  type RuntimeMode,
+} from './path-adapter/runtime-mode.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
 export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';

@@ -1,12 +1,12 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import type { ExecId, ProjectId } from '@secbox/contracts';
 import { Directory, type Owner, within } from './directory.js';
 import type { MountSource, WorkspaceMounts } from './mounts.js';
+import type { AdaptedPath, PathAdapter } from './path-adapter/path-adapter.js';
 
 export interface WorkspaceOptions {
-  /** The folder that holds `projects/`; made when it is not there. */
-  readonly root: string;
+  /** Knows the folder that holds `projects/`, which is made when it is not there. */
+  readonly paths: PathAdapter;
   /** Who gets the folders that programs may write; left out when this process runs as that user itself. */
   readonly owner?: Owner;
 }
@@ -29,17 +29,21 @@ const theirs = 0o755;
  * parser made, and every folder is opened without following links before its path is handed out.
  */
 export class Workspace {
-  readonly root: string;
+  readonly #paths: PathAdapter;
   readonly #owner: Owner | undefined;
 
-  private constructor(root: string, owner: Owner | undefined) {
-    this.root = root;
+  private constructor({ paths, owner }: WorkspaceOptions) {
+    this.#paths = paths;
     this.#owner = owner;
   }
 
+  get root(): string {
+    return this.#paths.root.hostPathNative;
+  }
+
   static async open(options: WorkspaceOptions): Promise<Workspace> {
-    await mkdir(options.root, { recursive: true, mode: secret });
-    const workspace = new Workspace(await realpath(options.root), options.owner);
+    const workspace = new Workspace(options);
+    await mkdir(workspace.root, { recursive: true, mode: secret });
     await within(Directory.open(workspace.root), async (root) => {
       await within(root.ensureDirectory('projects', ours), closeAtOnce);
       await within(root.ensureDirectory('spool', secret), closeAtOnce);
@@ -49,7 +53,7 @@ export class Workspace {
 
   /** Makes what is missing of the project's folders, and the exec's own. */
   async prepare(projectId: ProjectId, execId: ExecId): Promise<ExecFolders> {
-    await within(Directory.open(join(this.root, 'projects')), (projects) =>
+    await within(this.#open('projects'), (projects) =>
       within(projects.ensureDirectory(projectId, ours), async (project) => {
         await within(project.ensureDirectory('inputs', ours), closeAtOnce);
         await within(project.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
@@ -58,31 +62,33 @@ export class Workspace {
         );
       }),
     );
-    await within(Directory.open(join(this.root, 'spool')), (spool) =>
-      within(spool.ensureDirectory(execId, secret), closeAtOnce),
-    );
+    await within(this.#open('spool'), (spool) => within(spool.ensureDirectory(execId, secret), closeAtOnce));
     return this.foldersOf(projectId, execId);
   }
 
   foldersOf(projectId: ProjectId, execId: ExecId): ExecFolders {
-    const project = join(this.root, 'projects', projectId);
-    const inputs = join(project, 'inputs');
-    const artifacts = join(project, 'artifacts', execId);
+    const inputs = this.#paths.below(['projects', projectId, 'inputs']);
+    const work = this.#paths.below(['projects', projectId, 'work']);
+    const artifacts = this.#paths.below(['projects', projectId, 'artifacts', execId]);
     return {
-      mounts: {
-        inputs: inputs as MountSource,
-        work: join(project, 'work') as MountSource,
-        artifacts: artifacts as MountSource,
-      },
-      inputs,
-      artifacts,
-      spool: join(this.root, 'spool', execId),
+      mounts: { inputs: mountSource(inputs), work: mountSource(work), artifacts: mountSource(artifacts) },
+      inputs: inputs.hostPathNative,
+      artifacts: artifacts.hostPathNative,
+      spool: this.#paths.below(['spool', execId]).hostPathNative,
     };
   }
 
   async removeSpool(execId: ExecId): Promise<void> {
-    await within(Directory.open(join(this.root, 'spool')), (spool) => spool.remove(execId));
+    await within(this.#open('spool'), (spool) => spool.remove(execId));
   }
+
+  #open(name: 'projects' | 'spool'): Promise<Directory> {
+    return Directory.open(this.#paths.below([name]).hostPathNative);
+  }
+}
+
+function mountSource(path: AdaptedPath): MountSource {
+  return path.dockerMountPath as MountSource;
 }
 
 function closeAtOnce(): Promise<void> {

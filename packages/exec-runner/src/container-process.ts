@@ -1,0 +1,109 @@
+import {
+  describeStartFailure,
+  InitSession,
+  shellExitCode,
+  type Attachment,
+  type InitExit,
+  type OutputChunk,
+} from '@secbox/container-engine';
+import type { OutputFile } from './output-file.js';
+import type { PlannedCommand } from './exec-command.js';
+
+export type Outputs = Readonly<Record<OutputChunk['stream'], OutputFile>>;
+
+/** How the command ended, as far as whoever ran it in the container could tell. */
+export interface ProcessEnd {
+  /** Undefined where the container's own end is all there is to know. */
+  readonly exit?: { readonly code: number | null; readonly signal: number | null };
+  readonly failure?: string;
+  readonly oomKills?: number;
+  readonly cpuMs?: number;
+  readonly peakMemoryBytes?: number;
+}
+
+/** The command inside a container that has been started. */
+export interface ContainerProcess {
+  /** Settles when the command can be given to it. */
+  ready(): Promise<unknown>;
+  run(command: PlannedCommand, outputs: Outputs): Promise<ProcessEnd>;
+  /** Asks it to end the command; true when it could be asked. */
+  kill(): Promise<boolean>;
+}
+
+const sigkill = 9;
+
+/** Under our init: the command, its environment and its stdin travel in band, and its end is told the same way. */
+export function underInit(attachment: Attachment): ContainerProcess {
+  const session = new InitSession({
+    output: stdoutOf(attachment),
+    write: (bytes) => write(attachment, bytes),
+    close: () => attachment.input.end(),
+  });
+  return {
+    ready: () => session.ready(),
+    run: async (command, outputs) => {
+      const outcome = await session.run(
+        { argv: [command.command, ...command.args], cwd: command.cwd, env: command.environment },
+        { stdout: (data) => outputs.stdout.append(data), stderr: (data) => outputs.stderr.append(data) },
+        command.stdin === '' ? undefined : chunksOf(Buffer.from(command.stdin)),
+      );
+      if (outcome.kind === 'ended') return endOf(outcome.exit);
+      return {
+        exit: { code: shellExitCode(outcome) ?? null, signal: null },
+        failure: describeStartFailure(outcome),
+      };
+    },
+    kill: async () => {
+      await session.kill(sigkill);
+      return !session.gone;
+    },
+  };
+}
+
+/** For images without our init: the command is the container's own, and so is its end. */
+export function asContainerCommand(attachment: Attachment): ContainerProcess {
+  return {
+    ready: () => Promise.resolve(),
+    run: async (command, outputs) => {
+      attachment.input.end(command.stdin);
+      for await (const { stream, data } of attachment.output) await outputs[stream].append(data);
+      return {};
+    },
+    kill: () => Promise.resolve(false),
+  };
+}
+
+function endOf({ end, oomKills, cpuMicros, peakBytes }: InitExit): ProcessEnd {
+  return {
+    exit:
+      end.kind === 'exited'
+        ? { code: end.code, signal: null }
+        : { code: 128 + end.signal, signal: end.signal },
+    ...(oomKills === undefined ? {} : { oomKills }),
+    cpuMs: Math.round(cpuMicros / 1000),
+    ...(peakBytes === undefined ? {} : { peakMemoryBytes: peakBytes }),
+  };
+}
+
+/** The init speaks on stdout only; what the runtime may say on stderr is not the command's. */
+async function* stdoutOf(attachment: Attachment): AsyncGenerator<Buffer> {
+  for await (const { stream, data } of attachment.output) if (stream === 'stdout') yield data;
+}
+
+function write({ input }: Attachment, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    input.write(bytes, (error) => {
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}
+
+function* slices(data: Buffer): Generator<Buffer> {
+  const size = 64 * 1024;
+  for (let at = 0; at < data.length; at += size) yield data.subarray(at, at + size);
+}
+
+async function* chunksOf(data: Buffer): AsyncGenerator<Buffer> {
+  for (const slice of slices(data)) yield await Promise.resolve(slice);
+}

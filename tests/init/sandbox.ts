@@ -1,0 +1,187 @@
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { demultiplex } from '../../packages/container-engine/src/demultiplex.js';
+import type { InitRequest } from '../../packages/container-engine/src/init/encode-request.js';
+import type { InitChannel } from '../../packages/container-engine/src/init/init-channel.js';
+import { type InitOutcome, InitSession } from '../../packages/container-engine/src/init/init-session.js';
+import { EngineClient } from './engine-client.js';
+
+export interface SandboxOptions {
+  readonly memoryMb?: number;
+  readonly pids?: number;
+  readonly command?: readonly string[];
+  /** `none`: what the engine's own profile would forbid is tried as well. */
+  readonly seccomp?: 'engine' | 'none';
+  readonly env?: readonly string[];
+  /** A folder of the host, seen as /folder. */
+  readonly folder?: string;
+}
+
+export const image = process.env['SECBOX_TEST_IMAGE'] ?? 'secbox/sandbox:latest';
+export const path = '/usr/local/bin:/usr/bin:/bin';
+
+/** A container whose PID 1 is the init of the image, attached and started. */
+export class Sandbox implements InitChannel {
+  readonly #engine: EngineClient;
+  readonly #socket: Duplex;
+  readonly output: AsyncIterable<Buffer>;
+  /** What init wrote to its own stderr: nothing, when all is well. */
+  diagnostics = '';
+
+  private constructor(
+    engine: EngineClient,
+    readonly id: string,
+    socket: Duplex,
+  ) {
+    this.#engine = engine;
+    this.#socket = socket;
+    socket.on('error', () => undefined);
+    this.output = this.#stdout();
+  }
+
+  static async start(options: SandboxOptions = {}): Promise<Sandbox> {
+    const engine = new EngineClient();
+    const { Id: id } = (await engine.call('POST', '/containers/create', configOf(options))) as { Id: string };
+    try {
+      const sandbox = new Sandbox(engine, id, await engine.attach(id));
+      await engine.call('POST', `/containers/${id}/start`);
+      return sandbox;
+    } catch (error) {
+      await engine.call('DELETE', `/containers/${id}?force=1&v=1`);
+      throw error;
+    }
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#socket.write(bytes, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+
+  /** Half-closes: init sees end of file, and what it still says can be read. */
+  close(): void {
+    this.#socket.end();
+  }
+
+  /** The host is gone from one moment to the next. */
+  async vanish(): Promise<void> {
+    this.#socket.destroy();
+    if (!this.#socket.closed) await once(this.#socket, 'close');
+  }
+
+  /** Init's own exit status. */
+  async end(): Promise<number> {
+    const answer = await this.#engine.call('POST', `/containers/${this.id}/wait?condition=not-running`);
+    return (answer as { StatusCode: number }).StatusCode;
+  }
+
+  async update(limits: Readonly<Record<string, number>>): Promise<void> {
+    await this.#engine.call('POST', `/containers/${this.id}/update`, limits);
+  }
+
+  async top(): Promise<readonly string[]> {
+    const answer = await this.#engine.call('GET', `/containers/${this.id}/top?ps_args=-eo%20pid,args`);
+    return (answer as { Processes: string[][] }).Processes.map((columns) => columns.slice(1).join(' '));
+  }
+
+  async isRunning(): Promise<boolean> {
+    const answer = await this.#engine.call('GET', `/containers/${this.id}/json`);
+    return (answer as { State: { Running: boolean } }).State.Running;
+  }
+
+  async remove(): Promise<void> {
+    this.#socket.destroy();
+    await this.#engine.call('DELETE', `/containers/${this.id}?force=1&v=1`);
+  }
+
+  async *#stdout(): AsyncGenerator<Buffer> {
+    for await (const { stream, data } of demultiplex(this.#socket as AsyncIterable<Buffer>)) {
+      if (stream === 'stdout') yield data;
+      else this.diagnostics += data.toString('utf8');
+    }
+  }
+}
+
+/** Ends the container whatever happens. */
+export async function withSandbox<T>(
+  options: SandboxOptions,
+  use: (sandbox: Sandbox) => Promise<T>,
+): Promise<T> {
+  const sandbox = await Sandbox.start(options);
+  try {
+    return await use(sandbox);
+  } finally {
+    await sandbox.remove();
+  }
+}
+
+export interface Ran {
+  readonly outcome: InitOutcome;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  /** From the request to init's last frame. */
+  readonly millis: number;
+}
+
+export type Asked = Partial<Omit<InitRequest, 'argv' | 'streamsStdin'>> & {
+  readonly stdin?: AsyncIterable<Uint8Array>;
+  readonly sandbox?: SandboxOptions;
+};
+
+/** Runs one command in one container, as the runner does. */
+export async function run(argv: readonly string[], asked: Asked = {}): Promise<Ran> {
+  return withSandbox(asked.sandbox ?? {}, (sandbox) => runIn(sandbox, argv, asked));
+}
+
+export async function runIn(sandbox: Sandbox, argv: readonly string[], asked: Asked = {}): Promise<Ran> {
+  const session = new InitSession(sandbox);
+  const parts = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+  const keep = (stream: 'stdout' | 'stderr') => (data: Buffer) => void parts[stream].push(Buffer.from(data));
+  await session.ready();
+  const begun = performance.now();
+  const { stdin, sandbox: _options, ...rest } = asked;
+  const request = { cwd: '/', env: { PATH: path }, ...rest, argv };
+  const outcome = await session.run(request, { stdout: keep('stdout'), stderr: keep('stderr') }, stdin);
+  const millis = performance.now() - begun;
+  if (sandbox.diagnostics !== '') throw new Error(`Init said: ${sandbox.diagnostics}`);
+  return { outcome, millis, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) };
+}
+
+function configOf(options: SandboxOptions): unknown {
+  const memory = (options.memoryMb ?? 256) * 1024 * 1024;
+  return {
+    Image: image,
+    Entrypoint: [],
+    Cmd: options.command ?? ['/sbin/secbox-init'],
+    Env: options.env ?? [],
+    User: '1000:1000',
+    Labels: { secbox: 'test', 'secbox.data_dir': tmpdir() },
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    OpenStdin: true,
+    StdinOnce: true,
+    Tty: false,
+    NetworkDisabled: true,
+    HostConfig: {
+      NetworkMode: 'none',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges', ...(options.seccomp === 'none' ? ['seccomp=unconfined'] : [])],
+      ReadonlyRootfs: true,
+      Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=268435456,mode=1777' },
+      Memory: memory,
+      MemorySwap: memory,
+      PidsLimit: options.pids ?? 64,
+      Ulimits: [{ Name: 'core', Soft: 0, Hard: 0 }],
+      Mounts:
+        options.folder === undefined
+          ? []
+          : [{ Type: 'bind', Source: options.folder, Target: '/folder', ReadOnly: false }],
+      LogConfig: { Type: 'none', Config: {} },
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseJson } from '../docker/setup/json.mjs';
+import { runProgram } from '../docker/setup/run-program.mjs';
+
+/**
+ * @typedef {object} JestReport the fields of jest's --json that we look at
+ * @property {boolean} success
+ * @property {number} numTotalTests
+ * @property {number} numPassedTests
+ * @property {number} numFailedTests
+ * @property {number} numRuntimeErrorTestSuites files that could not even be loaded
+ * @property {number} numPendingTests
+ */
+
+/**
+ * @param {import('./static-checks.mjs').CheckOptions & {
+ *   layer: string | undefined,
+ *   jestArguments: readonly string[],
+ * }} options env must hold a TMPDIR of this run's own
+ * @returns {Promise<{ passed: number, failed: number }>}
+ */
+export async function runJest({ root, env, signal, progress, layer, jestArguments }) {
+  const report = path.join(env['TMPDIR'] ?? '', 'jest.json');
+  const args = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    path.join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    '--json',
+    `--outputFile=${report}`,
+    // Before what the user adds: jest would read a file name after it as a project.
+    ...(layer === undefined ? [] : [`--selectProjects=${layer}`]),
+    ...jestArguments,
+  ];
+  const step = progress.step('tests');
+  step.say('running');
+  const files = { done: 0 };
+  const { lines } = await runProgram(process.execPath, args, {
+    cwd: root,
+    env,
+    signal,
+    keptLines: 20_000,
+    onLine(line) {
+      // One layer is run by someone who wants to watch it.
+      if (layer !== undefined) progress.note(line);
+      if (!/^(PASS|FAIL) /.test(line)) return;
+      files.done += 1;
+      step.say(`running: ${files.done} files done`);
+    },
+  });
+  const score = readScore(report);
+  if (score.failed === 0) {
+    step.done(`${score.passed} passed${score.skipped === 0 ? '' : `, ${score.skipped} skipped`}`);
+  } else {
+    step.failed();
+    progress.note(layer === undefined ? lines.join('\n') : score.reason);
+  }
+  return score;
+}
+
+/**
+ * @param {string} file
+ * @returns {{ passed: number, failed: number, skipped: number, reason: string }}
+ */
+export function readScore(file) {
+  if (!existsSync(file)) return { passed: 0, failed: 1, skipped: 0, reason: 'jest ended without a report' };
+  const report = /** @type {JestReport} */ (parseJson(readFileSync(file, 'utf8')));
+  const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+  const { numPassedTests: passed, numPendingTests: skipped } = report;
+  if (failed > 0) return { passed, failed, skipped, reason: '' };
+  if (report.numTotalTests === 0) return { passed, failed: 1, skipped, reason: 'No tests were found.' };
+  // For example a threshold that was missed: jest says no though each test passed.
+  return { passed, failed: report.success ? 0 : 1, skipped, reason: report.success ? '' : 'jest failed' };
+}

@@ -1,0 +1,82 @@
+import { readdirSync } from 'node:fs';
+import { mountsBelow, unmountBelow } from '../docker/setup/unmount.mjs';
+import { commandLine } from '../docker/setup/process-identity.mjs';
+
+/** @typedef {import('../docker/setup/engine-api.mjs').EngineApi} EngineApi */
+
+const OURS = { filters: JSON.stringify({ label: ['secbox'] }) };
+const DATA_DIR = 'secbox.data_dir';
+
+/**
+ * Ends what tests left behind: processes and mounts of their temporary folder,
+ * and containers and volumes of servers whose data was in it.
+ *
+ * @param {EngineApi | undefined} api
+ * @param {string} temporary
+ * @returns {Promise<string[]>} what was left, one line each
+ */
+export async function endLeaks(api, temporary) {
+  /** @param {Record<string, string> | null} labels */
+  const isOfTests = (labels) => (labels?.[DATA_DIR] ?? '').startsWith(`${temporary}/`);
+  return [
+    ...(await endProcesses(temporary)),
+    ...(api === undefined ? [] : await removeContainers(api, isOfTests)),
+    ...(api === undefined ? [] : await removeVolumes(api, isOfTests)),
+    ...unmount(temporary),
+  ];
+}
+
+/** @param {string} temporary */
+async function endProcesses(temporary) {
+  if (process.platform !== 'linux') return [];
+  /** @type {string[]} */
+  const ended = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) continue;
+    const words = await commandLine(pid);
+    if (!words.some((word) => word.includes(`${temporary}/`))) continue;
+    ended.push(`process ${pid}: ${words.join(' ')}`);
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended in the meantime.
+    }
+  }
+  return ended;
+}
+
+/**
+ * @param {EngineApi} api
+ * @param {(labels: Record<string, string> | null) => boolean} isOfTests
+ */
+async function removeContainers(api, isOfTests) {
+  const all = /** @type {{ Id: string, Names: string[], Labels: Record<string, string> | null }[]} */ (
+    await api.call('GET', '/containers/json', { query: { all: '1', ...OURS } })
+  );
+  const left = all.filter(({ Labels }) => isOfTests(Labels));
+  for (const { Id } of left) await api.call('DELETE', `/containers/${Id}`, { query: { force: '1', v: '1' } });
+  return left.map(({ Id, Names }) => `container ${Names[0] ?? Id}`);
+}
+
+/**
+ * @param {EngineApi} api
+ * @param {(labels: Record<string, string> | null) => boolean} isOfTests
+ */
+async function removeVolumes(api, isOfTests) {
+  const { Volumes } =
+    /** @type {{ Volumes: { Name: string, Labels: Record<string, string> | null }[] | null }} */ (
+      await api.call('GET', '/volumes', { query: OURS })
+    );
+  const left = (Volumes ?? []).filter(({ Labels }) => isOfTests(Labels));
+  for (const { Name } of left) await api.call('DELETE', `/volumes/${Name}`, { query: { force: '1' } });
+  return left.map(({ Name }) => `volume ${Name}`);
+}
+
+/** @param {string} temporary */
+function unmount(temporary) {
+  if (process.platform !== 'linux') return [];
+  const left = mountsBelow(temporary);
+  unmountBelow(temporary);
+  return left.map((point) => `mount ${point}`);
+}
