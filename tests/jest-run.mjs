@@ -24,7 +24,6 @@ export async function runJest({ root, env, signal, progress, layer, jestArgument
   const report = path.join(env['TMPDIR'] ?? '', 'jest.json');
   const args = [
     '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
     path.join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
     '--json',
     `--outputFile=${report}`,

@@ -50,8 +50,7 @@ export class EngineApi {
    */
   async ping(timeoutMs) {
     try {
-      const { body } = await this.#open('GET', '/_ping', { signal: AbortSignal.timeout(timeoutMs) });
-      const text = await readAll(body);
+      const text = await this.text('GET', '/_ping', { signal: AbortSignal.timeout(timeoutMs) });
       return text === 'OK'
         ? { answers: true }
         : { answers: false, reason: 'something answered that is not a Docker engine', code: undefined };
@@ -70,9 +69,19 @@ export class EngineApi {
    * @returns {Promise<unknown>} the answer's JSON
    */
   async call(method, route, request = {}) {
-    const { body } = await this.#open(method, route, request);
-    const text = await readAll(body);
+    const text = await this.text(method, route, request);
     return text === '' ? undefined : parseJson(text);
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} route
+   * @param {EngineRequest} [request]
+   * @returns {Promise<string>} the answer as it is
+   */
+  async text(method, route, request = {}) {
+    const { body } = await this.#open(method, route, request);
+    return readAll(body);
   }
 
   /**

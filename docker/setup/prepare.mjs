@@ -113,17 +113,17 @@ export async function inStep(progress, name, work, describe) {
  * @returns {Promise<[A, B]>}
  */
 async function sideBySide(signal, one, other) {
-  const failed = new AbortController();
-  const both = AbortSignal.any([signal, failed.signal]);
+  const both = new AbortController();
+  signal.addEventListener('abort', () => both.abort(signal.reason), { once: true });
   /** @type {unknown[]} */
   const errors = [];
   /** @param {unknown} error */
   const stop = (error) => {
     errors.push(error);
-    failed.abort(error);
+    both.abort(error);
     throw error;
   };
-  const [a, b] = await Promise.allSettled([one(both).catch(stop), other(both).catch(stop)]);
+  const [a, b] = await Promise.allSettled([one(both.signal).catch(stop), other(both.signal).catch(stop)]);
   if (a.status === 'rejected' || b.status === 'rejected') throw errors[0];
   return [a.value, b.value];
 }

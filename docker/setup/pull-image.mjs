@@ -14,13 +14,15 @@ const NO_PROGRESS_MS = 15_000;
  */
 export async function pullImage(api, image, { signal, say, noProgressMs = NO_PROGRESS_MS }) {
   const [fromImage = '', tag = ''] = image.split(':');
-  const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(), noProgressMs);
+  const giveUp = new AbortController();
+  const stop = () => giveUp.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  const timer = setTimeout(stop, noProgressMs);
   /** @type {Map<string, { current: number, total: number }>} */
   const layers = new Map();
   say(`pulling ${image}`);
   try {
-    const request = { query: { fromImage, tag }, signal: AbortSignal.any([signal, stalled.signal]) };
+    const request = { query: { fromImage, tag }, signal: giveUp.signal };
     await api.messages('POST', '/images/create', request, ({ id, status = '', progressDetail }) => {
       // Waiting and retrying are words, not progress.
       if (!/^(Waiting|Retrying)/.test(status)) timer.refresh();
@@ -34,10 +36,11 @@ export async function pullImage(api, image, { signal, say, noProgressMs = NO_PRO
     return { ok: true };
   } catch (error) {
     signal.throwIfAborted();
-    if (stalled.signal.aborted) return { ok: false, reason: `no progress within ${noProgressMs / 1000} s` };
+    if (giveUp.signal.aborted) return { ok: false, reason: `no progress within ${noProgressMs / 1000} s` };
     if (error instanceof EngineError) return { ok: false, reason: error.message };
     throw error;
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
   }
 }

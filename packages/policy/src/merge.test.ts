@@ -125,7 +125,9 @@ describe('mergePolicy refuses', () => {
       { field: 'max_stdout_bytes', asked: 1001, ceiling: 1000, layer: 'settings', asked_by: 'request' },
       { field: 'cpu_cores', asked: 5, ceiling: 4, layer: 'engine', asked_by: 'request' },
     ]);
-    expect(error.message).toContain('cpu_cores may be at most 4 (set by engine); request asked for 5');
+    expect(error.message).toContain(
+      "cpu_cores may be at most 4 (what the engine's machine has); the request asked for 5",
+    );
   });
 
   it('case 46: a request past what its skill declared', () => {

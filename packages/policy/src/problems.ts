@@ -33,13 +33,23 @@ export function malformed(pointer: string, message: string): MalformedPolicy {
   return { code: 'invalid_policy', pointer, message };
 }
 
+/** Whose ceiling it is, for people. */
+const ceilingOf: Readonly<Record<PolicyAuthority, string>> = {
+  hard: 'the built-in ceiling',
+  engine: "what the engine's machine has",
+  system: 'the system default',
+  settings: "the Settings' ceiling",
+  manifest: "the skill's limit",
+  request: "the request's limit",
+};
+
 export function violation(facts: Omit<PolicyViolation, 'code' | 'message'>): PolicyViolation {
   const { asked, asked_by, ceiling, field, layer } = facts;
   const line =
     ceiling === null
       ? 'is never granted'
-      : `may be ${typeof ceiling === 'number' ? 'at most ' : ''}${ceiling} (set by ${layer})`;
-  const message = `${field} ${line}; ${asked_by} asked for ${JSON.stringify(asked)}`;
+      : `may be ${typeof ceiling === 'number' ? 'at most ' : ''}${ceiling} (${ceilingOf[layer]})`;
+  const message = `${field} ${line}; the ${asked_by} asked for ${JSON.stringify(asked)}`;
   return { code: 'policy_exceeded', message, ...facts };
 }
 
