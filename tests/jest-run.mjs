@@ -25,11 +25,11 @@ export async function runJest({ root, env, signal, progress, layer, jestArgument
   const args = [
     '--experimental-vm-modules',
     path.join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    // First: jest would read a file name that follows --selectProjects as one more project.
+    ...jestArguments,
     '--json',
     `--outputFile=${report}`,
-    // Before what the user adds: jest would read a file name after it as a project.
-    ...(layer === undefined ? [] : [`--selectProjects=${layer}`]),
-    ...jestArguments,
+    ...(layer === undefined ? [] : ['--selectProjects', layer]),
   ];
   const step = progress.step('tests');
   step.say('running');

@@ -55,10 +55,9 @@ export class EngineApi {
         ? { answers: true }
         : { answers: false, reason: 'something answered that is not a Docker engine', code: undefined };
     } catch (error) {
-      const timedOut =
-        error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError');
-      const reason = timedOut ? `no answer within ${timeoutMs / 1000} s` : errorMessage(error);
-      return { answers: false, reason, code: errorCode(error) };
+      const code = errorCode(error);
+      const reason = code === 'ABORT_ERR' ? `no answer within ${timeoutMs / 1000} s` : errorMessage(error);
+      return { answers: false, reason, code };
     }
   }
 

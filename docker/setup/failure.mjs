@@ -85,7 +85,9 @@ function reasonOf(signal) {
  * @returns {string | undefined} the code of a system error, such as ENOENT
  */
 export function errorCode(error) {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  // By its form, not its class: under a test runner the system's errors are of another realm.
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
+  return typeof code === 'string' ? code : undefined;
 }
 
 /**
@@ -93,7 +95,8 @@ export function errorCode(error) {
  * @returns {string}
  */
 export function errorMessage(error) {
-  if (error instanceof AggregateError && error.message === '')
-    return error.errors.map(errorMessage).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  const { message, errors } = /** @type {{ message?: unknown, errors?: unknown }} */ (error ?? {});
+  // Several addresses were tried, and each failed.
+  if (message === '' && Array.isArray(errors)) return errors.map(errorMessage).join('; ');
+  return typeof message === 'string' ? message : String(error);
 }

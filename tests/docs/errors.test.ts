@@ -10,7 +10,12 @@ function rowsOf(text: string): string[][] {
   return text
     .split('\n')
     .filter((line) => line.startsWith('| `'))
-    .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim().replaceAll('`', '')));
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    );
 }
 
 test('docs/errors.md lists every code with its kind and status, and no other', () => {
@@ -28,6 +33,7 @@ test('docs/errors.md lists every kind, and no other', () => {
 });
 
 test('every code is explained', () => {
-  for (const [code, , , when] of rowsOf(codes)) expect([code, when?.length ?? 0]).toEqual([code, expect.any(Number)]);
+  for (const [code, , , when] of rowsOf(codes))
+    expect([code, when?.length ?? 0]).toEqual([code, expect.any(Number)]);
   expect(rowsOf(codes).every(([, , , when]) => (when ?? '').length > 20)).toBe(true);
 });

@@ -241,3 +241,17 @@ test('a secret in env and stdin is in no row, log, document or error (case 67)',
   for (const text of [JSON.stringify(answer), service.log(), database, log])
     expect(text).not.toContain(canary);
 });
+
+test("the engine's own config of a running exec holds neither command nor environment (case 67)", async () => {
+  const running = service.shell('while [ ! -e /workspace/work/go ]; do sleep 0.05; done', {
+    project_id: 'engine-view',
+    exec: { env: { KEY: 'canary-3b77e1' } },
+  });
+  const container = await runningContainer(service.dataDir);
+  const config = JSON.stringify(await inspectContainer(container.Id));
+  await service.shell('touch go', { project_id: 'engine-view' });
+  expect((await running).status).toBe('succeeded');
+  expect(config).toContain('/sbin/secbox-init');
+  expect(config).not.toContain('canary-3b77e1');
+  expect(config).not.toContain('workspace/work/go');
+});

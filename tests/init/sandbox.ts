@@ -83,6 +83,16 @@ export class Sandbox implements InitChannel {
     await this.#engine.call('POST', `/containers/${this.id}/update`, limits);
   }
 
+  /** Puts a process into the container from outside, as an operator might. */
+  async enter(user: string, argv: readonly string[]): Promise<void> {
+    const config = { Cmd: argv, User: user };
+    const { Id: id } = (await this.#engine.call('POST', `/containers/${this.id}/exec`, config)) as {
+      Id: string;
+    };
+    await this.#engine.call('POST', `/exec/${id}/start`, { Detach: true });
+  }
+
+  /** The command lines of what lives in the container. */
   async top(): Promise<readonly string[]> {
     const answer = await this.#engine.call('GET', `/containers/${this.id}/top?ps_args=-eo%20pid,args`);
     return (answer as { Processes: string[][] }).Processes.map((columns) => columns.slice(1).join(' '));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import mime from 'mime';
-import { type Directory, isErrno, within } from './directory.js';
+import { type Directory, isErrno, usableByOwner, within } from './directory.js';
 
 export interface CollectLimits {
   readonly maxBytes: number;
@@ -78,6 +78,7 @@ class Collector {
     for (const name of await this.#namesWithinLimit(directory)) {
       const path = prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]);
       const stats = await directory.stat(name);
+      if (!usableByOwner(stats)) await directory.reclaim(name);
       if (stats.isDirectory()) await this.#visitFolder(directory, name, path, depth + 1);
       else if (stats.isFile()) await this.#visitFile(directory, name, path, stats);
       else this.#others.push({ ...entryPath(path), kind: kindOf(stats) });
@@ -108,24 +109,24 @@ class Collector {
       await parent.remove(name);
       return;
     }
-    await within(openReadable(parent, name), (folder) => this.visit(folder, path, depth));
+    await within(parent.openDirectory(name), (folder) => this.visit(folder, path, depth));
   }
 
   async #visitFile(parent: Directory, name: Buffer, path: Buffer, listed: Stats): Promise<void> {
+    const size = occupied(listed);
+    if (this.#bytes + size > this.#limits.maxBytes) {
+      this.#drop(path, size, 'over_total');
+      await parent.remove(name);
+      return;
+    }
+    this.#bytes += size;
     const opened = await openRegular(parent, name);
     if (opened === 'unreadable') {
       this.#others.push({ ...entryPath(path), kind: 'unreadable' });
       return;
     }
     try {
-      const size = occupied(listed);
-      if (this.#bytes + size > this.#limits.maxBytes) {
-        this.#drop(path, size, 'over_total');
-        await parent.remove(name);
-        return;
-      }
       const { sha256, length } = await hash(opened);
-      this.#bytes += size;
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
     } finally {
       await opened.close();
@@ -148,16 +149,6 @@ async function removeAll(directory: Directory, names: readonly Buffer[]): Promis
 /** A sparse file counts by its length, a preallocated one by its blocks: whichever costs more. */
 function occupied(stats: Stats): number {
   return Math.max(stats.size, stats.blocks * 512);
-}
-
-async function openReadable(parent: Directory, name: Buffer): Promise<Directory> {
-  try {
-    return await parent.openDirectory(name);
-  } catch (error) {
-    if (!isErrno(error, 'EACCES')) throw error;
-    await parent.makeReadable(name);
-    return parent.openDirectory(name);
-  }
 }
 
 async function openRegular(parent: Directory, name: Buffer): Promise<FileHandle | 'unreadable'> {
@@ -184,7 +175,8 @@ async function hash(file: FileHandle): Promise<{ sha256: string; length: number 
   }
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** `ignoreBOM` keeps a leading U+FEFF: without it two names would be listed as one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function entryPath(bytes: Buffer): EntryPath {
   try {

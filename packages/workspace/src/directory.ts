@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chmod, lstat, mkdir, open, opendir, rename, rm, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { SecboxError } from '@secbox/contracts';
 
 /** A file name as the file system has it: names need not be UTF-8. */
 export type EntryName = string | Buffer;
@@ -11,6 +12,8 @@ export interface Owner {
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** O_PATH, which Node does not name: refers to an entry, a link too, without opening what it is. */
+const referenceFlags = 0o10000000 | constants.O_NOFOLLOW;
 
 /**
  * An open folder whose entries are reached through its descriptor and never by path, so that nobody
@@ -47,17 +50,19 @@ export class Directory {
     return Directory.open(this.#at(name));
   }
 
-  /** As {@link openDirectory}, making the folder when it is not there. */
+  /**
+   * As {@link openDirectory}, making the folder when it is not there. An existing one gets the mode and
+   * owner too: whoever made it may not have come to that yet, or may have died before it.
+   */
   async ensureDirectory(name: EntryName, mode: number, owner?: Owner): Promise<Directory> {
-    const made = await this.#makeDirectory(name);
+    const made = await this.#makeDirectory(name, mode);
+    if (!made) await this.reclaim(name);
     const directory = await this.openDirectory(name);
-    if (made) {
-      try {
-        await directory.#own(mode, owner);
-      } catch (error) {
-        await directory.close();
-        throw error;
-      }
+    try {
+      await directory.#own(mode, owner);
+    } catch (error) {
+      await directory.close();
+      throw error;
     }
     return directory;
   }
@@ -87,12 +92,23 @@ export class Directory {
 
   /** Removes an entry and all below it; a link is removed, never followed. */
   async remove(name: EntryName): Promise<void> {
-    await rm(this.#at(name), { recursive: true, force: true });
+    if (await this.#unlink(name)) return;
+    await this.reclaim(name);
+    await within(this.openDirectory(name), (folder) => folder.#clear());
+    await rmdir(this.#at(name));
   }
 
-  /** Only for a folder that {@link stat} has just shown to be one, when nothing else writes here. */
-  async makeReadable(name: EntryName): Promise<void> {
-    await chmod(this.#at(name), 0o755);
+  /** Gives the owner back the use of a folder or file that a program took away from itself; a link is left alone. */
+  async reclaim(name: EntryName): Promise<void> {
+    const path = this.#at(name);
+    const entry = this.#handle && (await open(path, referenceFlags));
+    try {
+      const stats = await (entry?.stat() ?? lstat(path));
+      if (usableByOwner(stats)) return;
+      await chmod(entry ? `/proc/self/fd/${entry.fd}` : path, stats.mode | neededByOwner(stats));
+    } finally {
+      await entry?.close();
+    }
   }
 
   /** Names in no order, without holding them all. */
@@ -107,9 +123,9 @@ export class Directory {
     await this.#handle?.sync();
   }
 
-  async #makeDirectory(name: EntryName): Promise<boolean> {
+  async #makeDirectory(name: EntryName, mode: number): Promise<boolean> {
     try {
-      await mkdir(this.#at(name));
+      await mkdir(this.#at(name), { mode });
       return true;
     } catch (error) {
       if (isErrno(error, 'EEXIST')) return false;
@@ -119,14 +135,68 @@ export class Directory {
 
   async #own(mode: number, owner?: Owner): Promise<void> {
     if (!this.#handle) return;
-    await this.#handle.chmod(mode);
-    if (owner) await this.#handle.chown(owner.uid, owner.gid);
+    const stats = await this.#handle.stat();
+    if ((stats.mode & 0o7777) !== mode) await this.#handle.chmod(mode);
+    if (owner && (stats.uid !== owner.uid || stats.gid !== owner.gid)) {
+      await this.#handle.chown(owner.uid, owner.gid);
+    }
   }
 
-  #at(name: EntryName): EntryName {
-    if (typeof name === 'string' && typeof this.#base === 'string') return join(this.#base, name);
-    return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), Buffer.from(name)]);
+  /** False for a folder. */
+  async #unlink(name: EntryName): Promise<boolean> {
+    try {
+      await unlink(this.#at(name));
+      return true;
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return true;
+      if (isErrno(error, 'EISDIR', 'EPERM')) return false;
+      throw error;
+    }
   }
+
+  /** Folders of folders are brought up here first, so that no depth is too much for descriptors or path lengths. */
+  async #clear(): Promise<void> {
+    let found: boolean;
+    do {
+      found = false;
+      for await (const name of this.names()) {
+        found = true;
+        if (await this.#unlink(name)) continue;
+        await this.reclaim(name);
+        await within(this.openDirectory(name), (folder) => folder.#clearInto(this));
+        await rmdir(this.#at(name));
+      }
+    } while (found);
+  }
+
+  async #clearInto(above: Directory): Promise<void> {
+    for await (const name of this.names()) {
+      if (await this.#unlink(name)) continue;
+      await this.reclaim(name);
+      await this.rename(name, above, randomUUID());
+    }
+  }
+
+  /** The only place where a name becomes a path, so that no caller can hand in more than one component. */
+  #at(name: EntryName): EntryName {
+    const bytes = Buffer.from(name);
+    if (bytes.length === 0 || bytes.includes('/') || ['.', '..'].includes(bytes.toString('latin1'))) {
+      throw new SecboxError('invalid_path', 'An entry of a folder is named by one component.');
+    }
+    if (typeof name === 'string' && typeof this.#base === 'string') return `${this.#base}/${name}`;
+    return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), bytes]);
+  }
+}
+
+/** Whether the owner's own permissions let it read a file, or read and change a folder. */
+export function usableByOwner(stats: Stats): boolean {
+  const needed = neededByOwner(stats);
+  return (stats.mode & needed) === needed;
+}
+
+function neededByOwner(stats: Stats): number {
+  if (stats.isDirectory()) return 0o700;
+  return stats.isFile() ? 0o400 : 0;
 }
 
 /** Opens a folder for the time of `use`, and closes it whatever happens. */

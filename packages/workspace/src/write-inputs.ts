@@ -52,15 +52,10 @@ async function moveInto(
   staged: string,
   path: RelativePath,
 ): Promise<void> {
-  const opened: Directory[] = [];
   try {
-    let folder = inputs;
-    for (const component of path.slice(0, -1)) {
-      folder = await folder.ensureDirectory(component, 0o755);
-      opened.push(folder);
-    }
-    await staging.rename(staged, folder, path.at(-1) ?? '');
+    await moveBelow(inputs, staging, staged, path);
   } catch (error) {
+    await staging.remove(staged);
     if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) {
       throw new SecboxError(
         'invalid_path',
@@ -69,24 +64,40 @@ async function moveInto(
       );
     }
     throw error;
+  }
+}
+
+/** Lets go of each folder once it is in the next: a path may be deeper than there are descriptors. */
+async function moveBelow(
+  inputs: Directory,
+  staging: Directory,
+  staged: string,
+  path: RelativePath,
+): Promise<void> {
+  let folder = inputs;
+  try {
+    for (const component of path.slice(0, -1)) {
+      const parent = folder;
+      folder = await parent.ensureDirectory(component, 0o755);
+      if (parent !== inputs) await parent.close();
+    }
+    await staging.rename(staged, folder, path.at(-1) ?? '');
   } finally {
-    for (const directory of opened.reverse()) await directory.close();
+    if (folder !== inputs) await folder.close();
   }
 }
 
 /** The same path twice, or one that needs a folder where another puts a file, has no single outcome. */
 export function refuseOverlaps(files: readonly Pick<InputFile, 'path'>[]): void {
-  const seen = new Set<string>();
-  const folders = new Set<string>();
-  for (const { path } of files) {
-    const whole = path.join('/');
-    const parents = path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('/'));
-    if (seen.has(whole) || folders.has(whole) || parents.some((parent) => seen.has(parent))) {
+  // No component holds a NUL, and nothing sorts before it: what lies below a path follows it at once.
+  const sorted = files.map(({ path }) => path.join('\0')).sort();
+  for (const [index, path] of sorted.entries()) {
+    const next = sorted[index + 1];
+    if (next === path || next?.startsWith(`${path}\0`)) {
+      const whole = next.replaceAll('\0', '/');
       throw new SecboxError('invalid_path', `inputs: "${whole}" overlaps another input of this request.`, {
         details: { path: whole },
       });
     }
-    seen.add(whole);
-    for (const parent of parents) folders.add(parent);
   }
 }

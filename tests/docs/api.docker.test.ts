@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { startRunningService, type RunningService } from '../exec/running-service.js';
+
+const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+const examples = [...page.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
+  ([, command = '', answer = '']) => ({
+    title: command.split('\n')[0] ?? '',
+    command,
+    answer: JSON.parse(answer) as unknown,
+  }),
+);
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service.close());
+
+test('every call has an example', () => {
+  expect(examples).toHaveLength(page.match(/^## (GET|POST|PUT|DELETE) /gm)?.length ?? -1);
+});
+
+test.each(examples)('$title', async ({ command, answer }) => {
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    command.replaceAll('http://127.0.0.1:8003', service.url),
+  ]);
+  expect(JSON.parse(stdout)).toEqual(expected(answer));
+});
+
+/** Figures that differ from run to run; `…` stands for any text, or for a value that is told elsewhere. */
+const measured = /_ms$|_bytes$/;
+
+function expected(value: unknown, key = ''): unknown {
+  if (typeof value === 'number' && measured.test(key)) return expect.any(Number);
+  if (value === '…') return expect.anything();
+  if (typeof value === 'string' && value.includes('…')) {
+    return expect.stringMatching(new RegExp(`^${value.split('…').map(escaped).join('.*')}$`));
+  }
+  if (Array.isArray(value)) return value.map((item) => expected(item));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, expected(child, name)]));
+  }
+  return value;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ExecAnswer } from '@secbox/contracts';
+import { containersOf } from '../exec/engine-view.js';
+import { startProcess, type ProcessEnd, type ServerProcess } from './server-process.js';
+
+const run = promisify(execFile);
+
+let dataDir: string;
+let server: ServerProcess | undefined;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'secbox-start-'));
+  server = undefined;
+});
+afterEach(async () => {
+  if (server?.child.exitCode === null) await server.end('SIGTERM');
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const direct = [process.execPath, 'docker/setup/start.mjs'];
+
+const longExec = {
+  project_id: 'p',
+  exec: { kind: 'shell', command: 'bash', args: ['-lc', 'echo begun; touch begun; sleep 250'] },
+};
+
+function post(url: string, body: unknown): Promise<Response> {
+  return fetch(`${url}/sandbox/execs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Waits for a file as long as the test's own time limit. */
+async function existing(path: string): Promise<void> {
+  while (
+    !(await access(path).then(
+      () => true,
+      () => false,
+    ))
+  )
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('npm start', () => {
+  const clean: ProcessEnd = { code: 0, signal: null };
+  test.each<[string, string, string[], (started: ServerProcess) => Promise<ProcessEnd>, ProcessEnd]>([
+    // npm and its shell die of the signal they got, after all they started has ended.
+    [
+      'npm start',
+      'Ctrl-C',
+      ['npm', 'start'],
+      (started) => started.interrupt(),
+      { code: null, signal: 'SIGINT' },
+    ],
+    [
+      'npm start',
+      'SIGTERM',
+      ['npm', 'start'],
+      (started) => started.end('SIGTERM'),
+      { code: null, signal: 'SIGTERM' },
+    ],
+    ['node', 'Ctrl-C', direct, (started) => started.interrupt(), clean],
+    ['node', 'SIGTERM', direct, (started) => started.end('SIGTERM'), clean],
+  ])(
+    '%s serves, prints a line that runs a first exec when pasted, and stops cleanly on %s',
+    async (_name, _signal, [command = '', ...args], stop, end) => {
+      server = startProcess(command, args, { SECBOX_DATA_DIR: dataDir, SECBOX_SHUTDOWN_GRACE_MS: '0' });
+      const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+      const [curl] = await server.waitFor(/curl -s .*'/);
+      const { stdout } = await run('sh', ['-c', curl]);
+      expect(JSON.parse(stdout)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
+
+      const interrupted = post(url, longExec).then(
+        async (response) => ({
+          status: response.status,
+          body: (await response.json()) as Partial<ExecAnswer>,
+        }),
+        // The server may be gone before the answer is through; the row is what counts.
+        () => undefined,
+      );
+      await existing(join(dataDir, 'workspace/projects/p/work/begun'));
+      expect([end, clean]).toContainEqual(await stop(server));
+      expect(await containersOf(dataDir)).toEqual([]);
+      const answer = await interrupted;
+      expect(answer?.body).toMatchObject({
+        status: 'error',
+        stdout: 'begun\n',
+        error_reason: 'interrupted: the server was stopped',
+      });
+    },
+    120_000,
+  );
+
+  test('a port that is taken, or a data folder that is in use, is told in one line', async () => {
+    server = startProcess('npm', ['start'], { SECBOX_DATA_DIR: dataDir });
+    const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+
+    const sameFolder = startProcess('npm', ['start'], { SECBOX_DATA_DIR: dataDir });
+    await sameFolder.waitFor(/secbox: Another Secbox server uses this data folder/);
+    expect((await sameFolder.ended).code).toBe(1);
+
+    const other = await mkdtemp(join(tmpdir(), 'secbox-other-'));
+    const samePort = startProcess('npm', ['start'], { SECBOX_DATA_DIR: other, PORT: new URL(url).port });
+    await samePort.waitFor(/secbox: .*EADDRINUSE/);
+    expect((await samePort.ended).code).toBe(1);
+    expect(samePort.printed()).not.toMatch(/^\s+at /m);
+    await rm(other, { recursive: true, force: true });
+  }, 120_000);
+});
