@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
+import { runCurl } from '../run-curl.js';
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
@@ -24,11 +23,8 @@ test('every call has an example', () => {
 });
 
 test.each(examples)('$title', async ({ command, answer }) => {
-  const { stdout } = await promisify(execFile)('sh', [
-    '-c',
-    command.replaceAll('http://127.0.0.1:8003', service.url),
-  ]);
-  expect(JSON.parse(stdout)).toEqual(expected(answer));
+  const told = await runCurl(command.replaceAll('http://127.0.0.1:8003', service.url));
+  expect(told).toEqual(expected(answer));
 });
 
 /** Figures that differ from run to run; `…` stands for any text, or for a value that is told elsewhere. */

@@ -62,6 +62,16 @@ export class Sandbox implements InitChannel {
     });
   }
 
+  /** The same channel, of which nothing that a session does closes either direction. */
+  held(): InitChannel {
+    const source = this.output[Symbol.asyncIterator]();
+    return {
+      output: { [Symbol.asyncIterator]: () => ({ next: () => source.next() }) },
+      write: (bytes) => this.write(bytes),
+      close: () => undefined,
+    };
+  }
+
   /** Half-closes: init sees end of file, and what it still says can be read. */
   close(): void {
     this.#socket.end();
@@ -140,6 +150,8 @@ export interface Ran {
 export type Asked = Partial<Omit<InitRequest, 'argv' | 'streamsStdin'>> & {
   readonly stdin?: AsyncIterable<Uint8Array>;
   readonly sandbox?: SandboxOptions;
+  /** Init is not let go of at the end, so that one can look at what is left. */
+  readonly held?: boolean;
 };
 
 /** Runs one command in one container, as the runner does. */
@@ -148,13 +160,13 @@ export async function run(argv: readonly string[], asked: Asked = {}): Promise<R
 }
 
 export async function runIn(sandbox: Sandbox, argv: readonly string[], asked: Asked = {}): Promise<Ran> {
-  const session = new InitSession(sandbox);
+  const session = new InitSession(asked.held === true ? sandbox.held() : sandbox);
   const parts = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   const keep = (stream: 'stdout' | 'stderr') => (data: Buffer) => void parts[stream].push(Buffer.from(data));
   await session.ready();
   const begun = performance.now();
-  const { stdin, sandbox: _options, ...rest } = asked;
-  const request = { cwd: '/', env: { PATH: path }, ...rest, argv };
+  const { stdin, cwd = '/', env = { PATH: path }, umask = 0o022, rlimits = {} } = asked;
+  const request = { argv, cwd, env, umask, rlimits };
   const outcome = await session.run(request, { stdout: keep('stdout'), stderr: keep('stderr') }, stdin);
   const millis = performance.now() - begun;
   if (sandbox.diagnostics !== '') throw new Error(`Init said: ${sandbox.diagnostics}`);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InitSession } from '../../packages/container-engine/src/init/init-session.js';
-import { path, run, runIn, Sandbox, withSandbox } from './sandbox.js';
+import { path, run, runIn, type Sandbox, withSandbox } from './sandbox.js';
 
 const patient = 60_000;
 /** Whatever is left behind sleeps for ten minutes: an end within this is not luck. */
@@ -16,8 +16,7 @@ const python = (...lines: string[]) => ['python3', '-c', lines.join('\n')];
 /** The last frame has come and init has not been let go of yet: only init lives. */
 async function runAndLook(argv: readonly string[], pids = 64): Promise<{ millis: number; stdout: string }> {
   return withSandbox({ pids }, async (sandbox) => {
-    const kept: Sandbox = Object.create(sandbox, { close: { value: () => undefined } }) as Sandbox;
-    const { outcome, millis, stdout } = await runIn(kept, argv);
+    const { outcome, millis, stdout } = await runIn(sandbox, argv, { held: true });
     expect(outcome).toMatchObject(clean);
     expect(await sandbox.top()).toEqual(['/sbin/secbox-init']);
     expect(millis).toBeLessThan(atOnce);
@@ -327,8 +326,7 @@ describe('the host', () => {
 
   test('is waited for after the last frame, and then init leaves with 0', async () => {
     await withSandbox({}, async (sandbox) => {
-      const kept: Sandbox = Object.create(sandbox, { close: { value: () => undefined } }) as Sandbox;
-      expect((await runIn(kept, ['true'])).outcome).toMatchObject(clean);
+      expect((await runIn(sandbox, ['true'], { held: true })).outcome).toMatchObject(clean);
       await sleep(300);
       expect(await sandbox.isRunning()).toBe(true);
       await sandbox.vanish();

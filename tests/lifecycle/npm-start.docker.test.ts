@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ExecAnswer } from '@secbox/contracts';
 import { containersOf } from '../exec/engine-view.js';
+import { runCurl } from '../run-curl.js';
 import { startProcess, type ProcessEnd, type ServerProcess } from './server-process.js';
-
-const run = promisify(execFile);
 
 let dataDir: string;
 let server: ServerProcess | undefined;
@@ -73,8 +70,7 @@ describe('npm start', () => {
       server = startProcess(command, args, { SECBOX_DATA_DIR: dataDir, SECBOX_SHUTDOWN_GRACE_MS: '0' });
       const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
       const [curl] = await server.waitFor(/curl -s .*'/);
-      const { stdout } = await run('sh', ['-c', curl]);
-      expect(JSON.parse(stdout)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
+      expect(await runCurl(curl)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
 
       const interrupted = post(url, longExec).then(
         async (response) => ({

@@ -32,6 +32,7 @@ const swap = `
 const churn = `
   const { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync } = require('node:fs');
   const steps = [
+    () => rmSync('parked', { recursive: true }),
     () => mkdirSync('spot'),
     () => mkdirSync('spot/deep'),
     () => rmSync('spot/deep', { recursive: true }),

@@ -1,0 +1,29 @@
+/**
+ * Runs a curl line of our documentation, as a person would who pastes it, on machines without curl too.
+ * It knows what our lines use: one URL, `-s`, `-H '…'` and `-d '…'`; anything else is an error.
+ */
+export async function runCurl(line: string): Promise<unknown> {
+  const [command, ...words] = shellWords(line);
+  if (command !== 'curl') throw new Error(`Not a curl line: ${line}`);
+  const headers: Record<string, string> = {};
+  let url: string | undefined;
+  let body: string | undefined;
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '-s') continue;
+    if (word === '-d') body = words[(at += 1)];
+    else if (word === '-H') {
+      const [name = '', value = ''] = (words[(at += 1)] ?? '').split(/:\s*(.*)/s);
+      headers[name] = value;
+    } else if (/^https?:/.test(word) && url === undefined) url = word;
+    else throw new Error(`Our lines do not use ${word}.`);
+  }
+  if (url === undefined) throw new Error(`No URL in ${line}`);
+  const response = await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body });
+  return response.json();
+}
+
+/** Words as a shell cuts them; of quotes only the single ones, inside which nothing is special. */
+function shellWords(line: string): string[] {
+  return [...line.trim().matchAll(/'([^']*)'|([^\s']+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
