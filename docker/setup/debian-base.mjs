@@ -9,7 +9,7 @@ import { Failure, errorMessage } from './failure.mjs';
 import { isAlive } from './process-identity.mjs';
 import { megabytes } from './progress.mjs';
 import { findProgram, runProgram, systemPath } from './run-program.mjs';
-import { unmountBelow } from './unmount.mjs';
+import { mountsBelow, unmountBelow } from './unmount.mjs';
 
 const SUITE = 'bookworm';
 const REPOSITORY = 'secbox/sandbox-base';
@@ -105,59 +105,67 @@ async function importRoot(api, tag, packages, { env, signal, say }) {
   removeAbandoned();
   const temporary = mkdtempSync(path.join(os.tmpdir(), `${TEMPORARY}${process.pid}-`));
   const archive = new PassThrough();
+  const both = new AbortController();
+  const stop = () => both.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
   const query = { fromSrc: '-', repo: REPOSITORY, tag, changes: 'LABEL secbox=image' };
+  const headers = { 'Content-Type': 'application/x-tar' };
   const imported = api
     .messages(
       'POST',
       '/images/create',
-      { query, body: archive, signal, headers: { 'Content-Type': 'application/x-tar' } },
+      { query, headers, body: archive, signal: both.signal },
       () => undefined,
     )
-    .then(
-      () => undefined,
-      (/** @type {unknown} */ error) => error,
-    );
+    .catch((/** @type {unknown} */ error) => {
+      const failure = new Failure(`The engine could not import the base image: ${errorMessage(error)}`);
+      both.abort(failure);
+      throw failure;
+    });
   try {
-    say('making a Debian base');
-    const mirror = env['SECBOX_DEBIAN_MIRROR'] ?? '';
-    const result = await runProgram(
-      'mmdebstrap',
-      [...FLAGS, `--include=${packages.join(',')}`, SUITE, '-', ...(mirror === '' ? [] : [mirror])],
-      {
-        signal,
-        env: { ...env, PATH: systemPath(env), TMPDIR: temporary, LC_ALL: 'C.UTF-8' },
-        ownCleanUp: true,
-        onLine: (line) => {
-          const doing = /^I: (.*?)(\.\.\.)?$/.exec(line)?.[1];
-          if (doing !== undefined) say(`making a Debian base: ${doing}`);
-        },
-        onStdout(stdout) {
-          const sent = { bytes: 0 };
-          stdout.on('data', (/** @type {Buffer} */ chunk) => {
-            sent.bytes += chunk.length;
-            say(`making a Debian base: ${megabytes(sent.bytes)} into the engine`);
-          });
-          stdout.pipe(archive, { end: false });
-        },
-      },
-    );
-    if (result.code !== 0) {
-      throw new Failure('mmdebstrap could not make a base image of Debian packages.', {
-        details: result.lines.slice(-12).join('\n'),
-        remedy: 'If no Debian mirror is reachable, name one that is in SECBOX_DEBIAN_MIRROR.',
-      });
-    }
-    archive.end();
-    const error = await imported;
-    if (error !== undefined)
-      throw new Failure(`The engine could not import the base image: ${errorMessage(error)}`);
-  } catch (error) {
-    archive.destroy(new Error('the base image is not whole'));
-    await imported;
-    throw error;
+    await Promise.all([imported, makeRoot(packages, archive, { env, signal: both.signal, say }, temporary)]);
   } finally {
+    signal.removeEventListener('abort', stop);
+    archive.destroy();
     removeTemporary(temporary);
   }
+}
+
+/**
+ * @param {readonly string[]} packages
+ * @param {PassThrough} archive
+ * @param {BaseOptions} options
+ * @param {string} temporary
+ */
+async function makeRoot(packages, archive, { env, signal, say }, temporary) {
+  say('making a Debian base');
+  const mirror = env['SECBOX_DEBIAN_MIRROR'] ?? '';
+  const args = [...FLAGS, `--include=${packages.join(',')}`, SUITE, '-', ...(mirror === '' ? [] : [mirror])];
+  const { code, lines } = await runProgram('mmdebstrap', args, {
+    signal,
+    env: { ...env, PATH: systemPath(env), TMPDIR: temporary, LC_ALL: 'C.UTF-8' },
+    onLine: (line) => {
+      const doing = /^I: (.*?)(\.\.\.)?$/.exec(line)?.[1];
+      if (doing !== undefined) say(`making a Debian base: ${doing}`);
+    },
+    onStdout(stdout) {
+      const sent = { bytes: 0 };
+      stdout.on('data', (/** @type {Buffer} */ chunk) => {
+        sent.bytes += chunk.length;
+        say(`making a Debian base: ${megabytes(sent.bytes)} into the engine`);
+      });
+      stdout.pipe(archive, { end: false });
+    },
+  });
+  if (code !== 0) {
+    const failure = new Failure('mmdebstrap could not make a base image of Debian packages.', {
+      details: lines.slice(-12).join('\n'),
+      remedy: 'If no Debian mirror is reachable, name one that is in SECBOX_DEBIAN_MIRROR.',
+    });
+    archive.destroy(failure);
+    throw failure;
+  }
+  archive.end();
 }
 
 /** Removes what a set-up that was killed left in the temporary folder. */
@@ -172,5 +180,6 @@ function removeAbandoned() {
 function removeTemporary(folder) {
   // A mounted /dev or /proc below it must not be emptied.
   unmountBelow(folder);
+  if (mountsBelow(folder).length > 0) return;
   rmSync(folder, { recursive: true, force: true });
 }

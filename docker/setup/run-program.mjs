@@ -17,7 +17,6 @@ const GRACE_MS = 15_000;
  * @property {(line: string) => void} [onStatusLine] each line of file descriptor 3
  * @property {(stdout: Readable) => void} [onStdout] takes stdout as bytes instead of lines
  * @property {number} [keptLines] how many of them the result holds
- * @property {boolean} [ownCleanUp] the program cleans up itself when told to stop, so its children are left to it
  */
 
 /**
@@ -69,7 +68,7 @@ export async function runProgram(command, args, options) {
     const { pid } = child;
     if (pid === undefined) return;
     const whole = windows ? pid : -pid;
-    sendSignal(options.ownCleanUp === true ? pid : whole, 'SIGTERM');
+    sendSignal(whole, 'SIGTERM');
     setTimeout(() => sendSignal(whole, 'SIGKILL'), GRACE_MS).unref();
   };
   options.signal.addEventListener('abort', stop, { once: true });
@@ -77,6 +76,10 @@ export async function runProgram(command, args, options) {
     /** @type {number} */
     const code = await new Promise((resolve, reject) => {
       child.once('error', reject);
+      child.once('exit', () => {
+        // Nobody reads on when we are stopping, and what is not read would never close.
+        if (options.signal.aborted) for (const stream of [stdout, stderr]) stream.destroy();
+      });
       child.once('close', (exit, signal) => resolve(exit ?? 128 + signalNumber(signal)));
     });
     options.signal.throwIfAborted();

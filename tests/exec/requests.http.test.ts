@@ -112,8 +112,8 @@ describe('a malformed request gets a clear 400', () => {
     ['ENV', { ...valid, exec: { ...shell, env: { ENV: 'x' } } }],
     ['PYTHONSTARTUP', { ...valid, exec: { ...shell, env: { PYTHONSTARTUP: 'x' } } }],
   ])('%s (cases 48, 50)', async (_name, body) => {
-    const { body: answer } = await refused(body, 400, 'invalid_request');
-    expect((answer as ErrorBody).error.message.length).toBeGreaterThan(20);
+    const response = await refused(body, 400, 'invalid_request');
+    expect((response.body as ErrorBody).error.message.length).toBeGreaterThan(20);
   });
 
   test.each([['..'], ['.'], ['a:b'], ['a,b'], ['-v'], [''], ['x'.repeat(300)], ['a/b'], ['ü']])(

@@ -27,23 +27,23 @@ interface Attack {
   readonly ours: string;
   /** The answer under Docker's default, where it lets the call through to the kernel. */
   readonly docker?: string;
-  /** The answer of a kernel that was built or set up without it. */
-  readonly absent?: string;
+  /** The answers of a kernel that was built or set up without it. */
+  readonly absent?: readonly string[];
   readonly only?: NodeJS.Architecture;
 }
 
 const attacks: readonly Attack[] = [
-  { name: 'io_uring', ours: 'ENOSYS', absent: 'EPERM' },
+  { name: 'io_uring', ours: 'ENOSYS', absent: ['EPERM', 'ENOSYS'] },
   { name: 'Linux AIO', ours: 'ENOSYS' },
-  { name: 'AF_VSOCK', ours: 'EAFNOSUPPORT', absent: 'EAFNOSUPPORT' },
-  { name: 'AF_VSOCK, high bits set', ours: 'EAFNOSUPPORT', absent: 'EAFNOSUPPORT' },
+  { name: 'AF_VSOCK', ours: 'EAFNOSUPPORT', absent: ['EAFNOSUPPORT'] },
+  { name: 'AF_VSOCK, high bits set', ours: 'EAFNOSUPPORT', absent: ['EAFNOSUPPORT'] },
   { name: 'AF_NETLINK', ours: 'EAFNOSUPPORT' },
-  { name: 'AF_PACKET', ours: 'EAFNOSUPPORT', docker: 'EPERM', absent: 'EAFNOSUPPORT' },
-  { name: 'AF_ALG', ours: 'EAFNOSUPPORT', absent: 'EAFNOSUPPORT' },
-  { name: 'AF_XDP', ours: 'EAFNOSUPPORT', docker: 'EPERM', absent: 'EAFNOSUPPORT' },
-  { name: 'MPTCP', ours: 'EPERM', absent: 'EPROTONOSUPPORT' },
-  { name: 'UDP-Lite', ours: 'EPERM', absent: 'EPROTONOSUPPORT' },
-  { name: 'a ping socket', ours: 'EPERM', absent: 'EACCES' },
+  { name: 'AF_PACKET', ours: 'EAFNOSUPPORT', docker: 'EPERM', absent: ['EAFNOSUPPORT'] },
+  { name: 'AF_ALG', ours: 'EAFNOSUPPORT', absent: ['EAFNOSUPPORT'] },
+  { name: 'AF_XDP', ours: 'EAFNOSUPPORT', docker: 'EPERM', absent: ['EAFNOSUPPORT'] },
+  { name: 'MPTCP', ours: 'EPERM', absent: ['EPROTONOSUPPORT'] },
+  { name: 'UDP-Lite', ours: 'EPERM', absent: ['EPROTONOSUPPORT'] },
+  { name: 'a ping socket', ours: 'EPERM', absent: ['EACCES'] },
   { name: 'prlimit64 of another process', ours: 'EPERM' },
   { name: 'ptrace of a child', ours: 'EPERM' },
   { name: 'get_robust_list of another', ours: 'EPERM' },
@@ -51,29 +51,34 @@ const attacks: readonly Attack[] = [
   { name: 'a whiteout by mknodat, high bits set', ours: 'EPERM' },
   { name: 'a whiteout by renameat2', ours: 'EPERM' },
   { name: 'a whiteout by renameat2, high bits set', ours: 'EPERM' },
-  { name: 'TIOCSTI', ours: 'EPERM', absent: 'EIO' },
-  { name: 'TIOCSTI, high bits set', ours: 'EPERM', absent: 'EIO' },
+  { name: 'TIOCSTI', ours: 'EPERM', absent: ['EIO'] },
+  { name: 'TIOCSTI, high bits set', ours: 'EPERM', absent: ['EIO'] },
   { name: 'TIOCSETD', ours: 'EPERM' },
   { name: 'TIOCSETD, high bits set', ours: 'EPERM' },
-  { name: 'memfd_secret', ours: 'ENOSYS', absent: 'ENOSYS' },
+  { name: 'memfd_secret', ours: 'ENOSYS', absent: ['ENOSYS'] },
   { name: 'vmsplice', ours: 'ENOSYS' },
   { name: 'remap_file_pages', ours: 'ENOSYS', docker: 'EINVAL' },
   { name: 'adjtimex', ours: 'EPERM' },
   { name: 'clock_adjtime', ours: 'EPERM' },
   { name: 'fanotify_mark', ours: 'EPERM', docker: 'EINVAL' },
-  { name: 'process_mrelease', ours: 'EPERM', docker: 'EBADF', absent: 'ENOSYS' },
+  { name: 'process_mrelease', ours: 'EPERM', docker: 'EBADF', absent: ['ENOSYS'] },
   { name: 'personality of 32 bits', ours: 'EPERM' },
   { name: 'a whiteout by mknod', ours: 'EPERM', only: 'x64' },
-  { name: 'modify_ldt', ours: 'ENOSYS', absent: 'ENOSYS', only: 'x64' },
-  { name: 'a 32-bit call', ours: 'SIGSYS', absent: 'SIGSEGV', only: 'x64' },
-  { name: 'AF_VSOCK by the 32-bit socketcall', ours: 'SIGSYS', absent: 'SIGSEGV', only: 'x64' },
-  { name: 'an x32 call', ours: 'SIGSYS', absent: 'ENOSYS', only: 'x64' },
+  { name: 'modify_ldt', ours: 'ENOSYS', absent: ['ENOSYS'], only: 'x64' },
+  { name: 'a 32-bit call', ours: 'SIGSYS', absent: ['SIGSEGV'], only: 'x64' },
+  {
+    name: 'AF_VSOCK by the 32-bit socketcall',
+    ours: 'SIGSYS',
+    absent: ['SIGSEGV', 'EAFNOSUPPORT'],
+    only: 'x64',
+  },
+  { name: 'an x32 call', ours: 'SIGSYS', absent: ['ENOSYS'], only: 'x64' },
 ];
 const here = attacks.filter(({ only }) => only === undefined || only === process.arch);
 
 describe("open under Docker's default, closed under ours (cases 39, 40)", () => {
-  test.each(here)('$name', ({ name, ours, docker = 'ok', absent = docker }) => {
-    expect([docker, absent]).toContain(underDocker.beyondTheDefault[name]);
+  test.each(here)('$name', ({ name, ours, docker = 'ok', absent = [] }) => {
+    expect([docker, ...absent]).toContain(underDocker.beyondTheDefault[name]);
     expect(underOurs.beyondTheDefault[name]).toBe(ours);
   });
 

@@ -30,7 +30,6 @@ function configOf(script: string, profile: Profile): unknown {
     Labels: { secbox: 'test', 'secbox.data_dir': tmpdir() },
     // The log of a container with a terminal is the plain text, without frames.
     Tty: true,
-    NetworkDisabled: true,
     HostConfig: {
       NetworkMode: 'none',
       CapDrop: ['ALL'],

@@ -1,9 +1,2 @@
-export {
-  createLogger,
-  logLevels,
-  type Fields,
-  type Logger,
-  type LoggerOptions,
-  type LogLevel,
-} from './logger.js';
-export { oneLine } from './redact.js';
+export { createLogger, logLevels, type Logger, type LoggerOptions, type LogLevel } from './logger.js';
+export { oneLine, type Fields } from './redact.js';

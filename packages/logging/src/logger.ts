@@ -1,8 +1,6 @@
 import { createLogger as createWinston, format, transports } from 'winston';
 import type { Writable } from 'node:stream';
-import { oneLine, redact } from './redact.js';
-
-export type Fields = Readonly<Record<string, unknown>>;
+import { oneLine, redact, type Fields } from './redact.js';
 
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];

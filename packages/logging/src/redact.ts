@@ -1,4 +1,5 @@
-import type { Fields } from './logger.js';
+/** What a log line says beside its event. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 const sensitiveKey =
   /^(authorization|proxy-authorization|cookie|set-cookie|x-api-key|api_?key|password|passphrase|secret|token|stdin|content|content_base64|env)$/i;

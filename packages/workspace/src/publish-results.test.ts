@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Directory } from './directory.js';
+import { publishResults, reservedNames, setReservedNamesAside } from './publish-results.js';
+
+describe('the results of an exec', () => {
+  let temporary: string;
+  let artifacts: Directory;
+  let spool: Directory;
+  const at = (path: string) => join(temporary, path);
+
+  beforeEach(async () => {
+    temporary = await mkdtemp(join(tmpdir(), 'secbox-publish-'));
+    await mkdir(at('artifacts'));
+    await mkdir(at('spool'));
+    artifacts = await Directory.open(at('artifacts'));
+    spool = await Directory.open(at('spool'));
+  });
+
+  afterEach(async () => {
+    await artifacts.close();
+    await spool.close();
+    await rm(temporary, { recursive: true });
+  });
+
+  const documents = { manifest: { files: ['<\u2028>'] }, meta: { exit_code: 0 } };
+
+  async function spoolOutput(): Promise<void> {
+    await writeFile(at('spool/stdout.txt'), 'out');
+    await writeFile(at('spool/stderr.txt'), 'err');
+  }
+
+  test('are published under their four names, and the spool is left empty', async () => {
+    await spoolOutput();
+    await writeFile(at('artifacts/plot.png'), 'theirs');
+    await publishResults(spool, artifacts, documents);
+    expect((await readdir(at('artifacts'))).sort()).toEqual([
+      'manifest.json',
+      'meta.json',
+      'plot.png',
+      'stderr.txt',
+      'stdout.txt',
+    ]);
+    expect(await readdir(at('spool'))).toEqual([]);
+    expect(await readFile(at('artifacts/stdout.txt'), 'utf8')).toBe('out');
+    expect(await readFile(at('artifacts/stderr.txt'), 'utf8')).toBe('err');
+    expect(JSON.parse(await readFile(at('artifacts/manifest.json'), 'utf8'))).toEqual(documents.manifest);
+    expect(JSON.parse(await readFile(at('artifacts/meta.json'), 'utf8'))).toEqual(documents.meta);
+  });
+
+  test('meta.json comes last: where it is, everything is', async () => {
+    await spoolOutput();
+    const moved: string[] = [];
+    const rename = spool.rename.bind(spool);
+    spool.rename = async (name, to, toName) => {
+      moved.push(toName.toString());
+      // What a crash right before this step would leave behind.
+      expect(await readdir(at('artifacts'))).not.toContain('meta.json');
+      await rename(name, to, toName);
+    };
+    await publishResults(spool, artifacts, documents);
+    expect(moved.at(-1)).toBe('meta.json');
+    expect([...moved].sort()).toEqual([...reservedNames].sort());
+  });
+
+  test('without the output there is no meta.json', async () => {
+    await writeFile(at('spool/stdout.txt'), 'out');
+    await expect(publishResults(spool, artifacts, documents)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await readdir(at('artifacts'))).not.toContain('meta.json');
+  });
+
+  test('what the program planted under our names is kept beside them (case 27)', async () => {
+    const outside = at('outside');
+    await writeFile(outside, 'outside');
+    await writeFile(at('artifacts/stdout.txt'), 'planted');
+    await mkdir(at('artifacts/manifest.json/folder'), { recursive: true });
+    await symlink(outside, at('artifacts/meta.json'));
+    const setAside = await setReservedNamesAside(artifacts);
+    expect(setAside).toEqual([
+      { name: 'stdout.txt', kept_as: 'stdout.txt.from-exec' },
+      { name: 'manifest.json', kept_as: 'manifest.json.from-exec' },
+      { name: 'meta.json', kept_as: 'meta.json.from-exec' },
+    ]);
+    await spoolOutput();
+    await publishResults(spool, artifacts, documents);
+    expect(await readFile(at('artifacts/stdout.txt'), 'utf8')).toBe('out');
+    expect(await readFile(at('artifacts/stdout.txt.from-exec'), 'utf8')).toBe('planted');
+    expect(await readdir(at('artifacts/manifest.json.from-exec'))).toEqual(['folder']);
+    expect(await readlink(at('artifacts/meta.json.from-exec'))).toBe(outside);
+    expect(await readFile(outside, 'utf8')).toBe('outside');
+  });
+
+  test('what was planted under the name beside ours is not overwritten either (case 27)', async () => {
+    await writeFile(at('artifacts/meta.json'), '1');
+    await writeFile(at('artifacts/meta.json.from-exec'), '2');
+    await mkdir(at('artifacts/meta.json.from-exec.2'));
+    expect(await setReservedNamesAside(artifacts)).toEqual([
+      { name: 'meta.json', kept_as: 'meta.json.from-exec.3' },
+    ]);
+    expect(await readFile(at('artifacts/meta.json.from-exec.3'), 'utf8')).toBe('1');
+    expect(await readFile(at('artifacts/meta.json.from-exec'), 'utf8')).toBe('2');
+  });
+
+  test('nothing is set aside where nothing was planted', async () => {
+    await writeFile(at('artifacts/stdout.txt.from-exec'), 'theirs');
+    expect(await setReservedNamesAside(artifacts)).toEqual([]);
+    expect(await readdir(at('artifacts'))).toEqual(['stdout.txt.from-exec']);
+  });
+});

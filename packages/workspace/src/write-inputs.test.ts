@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Directory } from './directory.js';
+import { parseRelativePath } from './relative-path.js';
+import { type InputFile, refuseOverlaps, writeInputs } from './write-inputs.js';
+
+jest.setTimeout(60_000);
+
+const input = (path: string, content: string | Buffer = path): InputFile => ({
+  path: parseRelativePath(path, 'path'),
+  content: Buffer.from(content),
+});
+
+describe('writing inputs', () => {
+  let temporary: string;
+  let inputs: Directory;
+  let staging: Directory;
+  const at = (path: string) => join(temporary, path);
+
+  beforeEach(async () => {
+    temporary = await mkdtemp(join(tmpdir(), 'secbox-inputs-'));
+    await mkdir(at('inputs'));
+    await mkdir(at('staging'));
+    await mkdir(at('outside'));
+    inputs = await Directory.open(at('inputs'));
+    staging = await Directory.open(at('staging'));
+  });
+
+  afterEach(async () => {
+    // Whatever came of the inputs, nothing waits in the staging folder and nothing is held open.
+    expect(await readdir(at('staging'))).toEqual([]);
+    await inputs.close();
+    await staging.close();
+    expect(await openBelow(temporary)).toEqual([]);
+    expect(await readdir(at('outside'))).toEqual([]);
+    await rm(temporary, { recursive: true });
+  });
+
+  test('puts each in its place with exact bytes, and tells its length and hash', async () => {
+    const binary = Buffer.from([0, 255, 10, 13, 128]);
+    const written = await writeInputs(inputs, staging, [
+      input('main.py', 'print(1)\n'),
+      input('data/数据/b.bin', binary),
+      input('data/-rf', ''),
+    ]);
+    expect(await readFile(at('inputs/main.py'), 'utf8')).toBe('print(1)\n');
+    expect(await readFile(at('inputs/data/数据/b.bin'))).toEqual(binary);
+    expect(await readFile(at('inputs/data/-rf'), 'utf8')).toBe('');
+    expect(written.map(({ path, size }) => [path, size])).toEqual([
+      ['main.py', 9],
+      ['data/数据/b.bin', 5],
+      ['data/-rf', 0],
+    ]);
+    expect(written[1]?.sha256).toBe(createHash('sha256').update(binary).digest('hex'));
+  });
+
+  test('makes them readable for the sandbox whatever the umask', async () => {
+    const before = process.umask(0o077);
+    try {
+      await writeInputs(inputs, staging, [input('data/file')]);
+    } finally {
+      process.umask(before);
+    }
+    expect((await stat(at('inputs/data'))).mode & 0o777).toBe(0o755);
+    expect((await stat(at('inputs/data/file'))).mode & 0o777).toBe(0o644);
+  });
+
+  test('leaves the other inputs of the project alone', async () => {
+    await writeInputs(inputs, staging, [input('data/old'), input('changed', 'before')]);
+    await writeInputs(inputs, staging, [input('data/new'), input('changed', 'after')]);
+    expect(await readFile(at('inputs/data/old'), 'utf8')).toBe('data/old');
+    expect(await readFile(at('inputs/changed'), 'utf8')).toBe('after');
+  });
+
+  test('a reader sees the old file or the new one, whole, however often it is replaced (case 9)', async () => {
+    const letters = 'abcdefghij';
+    const whole = letters.split('').map((letter) => letter.repeat(300_000));
+    await writeInputs(inputs, staging, [input('file', whole[0] ?? '')]);
+    const progress = { done: false };
+    const replaceAll = async () => {
+      for (let round = 0; round < 5; round += 1) {
+        for (const content of whole) await writeInputs(inputs, staging, [input('file', content)]);
+      }
+    };
+    const replaced = replaceAll().finally(() => (progress.done = true));
+    const torn: number[] = [];
+    while (!progress.done) {
+      const seen = await readFile(at('inputs/file'), 'utf8');
+      if (!whole.includes(seen)) torn.push(seen.length);
+    }
+    await replaced;
+    expect(torn).toEqual([]);
+  });
+
+  test('whoever had the old file open still reads the old one', async () => {
+    await writeInputs(inputs, staging, [input('file', 'old')]);
+    const old = await inputs.openFile('file');
+    try {
+      await writeInputs(inputs, staging, [input('file', 'newer')]);
+      expect(await old.readFile('utf8')).toBe('old');
+    } finally {
+      await old.close();
+    }
+  });
+
+  describe('in conflict with what is there', () => {
+    const refused = (path: string) => ({ code: 'invalid_path', details: { path } });
+
+    test('a file where a folder is', async () => {
+      await writeInputs(inputs, staging, [input('data/file')]);
+      await expect(writeInputs(inputs, staging, [input('data')])).rejects.toMatchObject(refused('data'));
+      await mkdir(at('inputs/empty'));
+      await expect(writeInputs(inputs, staging, [input('empty')])).rejects.toMatchObject(refused('empty'));
+      expect(await readFile(at('inputs/data/file'), 'utf8')).toBe('data/file');
+    });
+
+    test('a folder where a file is, at any depth', async () => {
+      await writeInputs(inputs, staging, [input('a/b', 'file')]);
+      for (const path of ['a/b/c', 'a/b/c/d']) {
+        await expect(writeInputs(inputs, staging, [input(path)])).rejects.toMatchObject(refused(path));
+      }
+      expect(await readFile(at('inputs/a/b'), 'utf8')).toBe('file');
+    });
+
+    test('what came before the conflict stays, and the same request can be sent again', async () => {
+      const files = [input('first'), input('blocked/file')];
+      await writeFile(at('inputs/blocked'), '');
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        await expect(writeInputs(inputs, staging, files)).rejects.toMatchObject(refused('blocked/file'));
+      }
+      await rm(at('inputs/blocked'));
+      await writeInputs(inputs, staging, files);
+      expect(await readFile(at('inputs/blocked/file'), 'utf8')).toBe('blocked/file');
+    });
+  });
+
+  describe('where a link is in the way (cases 3 and 4)', () => {
+    test('as a folder: refused, nothing is made where it points', async () => {
+      await symlink(at('outside'), at('inputs/link'));
+      await symlink(at('outside/dangling'), at('inputs/dangling'));
+      for (const path of ['link/file', 'link/deep/file', 'dangling/file']) {
+        await expect(writeInputs(inputs, staging, [input(path)])).rejects.toMatchObject({
+          code: 'invalid_path',
+        });
+      }
+    });
+
+    test('as the file itself: the link is replaced, its target is not', async () => {
+      await symlink(at('outside/dangling'), at('inputs/link'));
+      await writeInputs(inputs, staging, [input('link', 'inside')]);
+      expect(await readFile(at('inputs/link'), 'utf8')).toBe('inside');
+      await expect(readlink(at('inputs/link'))).rejects.toMatchObject({ code: 'EINVAL' });
+    });
+  });
+
+  test('the deepest path that is taken needs few descriptors', async () => {
+    const path = Array<string>(400).fill('d').join('/');
+    const opened: number[] = [];
+    const rename = staging.rename.bind(staging);
+    staging.rename = async (name, to, toName) => {
+      opened.push((await openBelow(at('inputs/d'))).length);
+      await rename(name, to, toName);
+    };
+    await writeInputs(inputs, staging, [input(path)]);
+    expect(opened).toEqual([1]);
+    expect(await readFile(at(`inputs/${path}`), 'utf8')).toBe(path);
+  });
+});
+
+describe('inputs of one request', () => {
+  const files = (paths: readonly string[]) => paths.map((path) => input(path));
+
+  test.each([
+    [['a', 'b', 'c/d', 'c/e']],
+    [['a', 'a.txt', 'a-b', 'a b', 'ab/c']],
+    [['a/b', 'a.b/c', 'a!b']],
+    [['x/a', 'y/a', 'a']],
+    [[]],
+  ])('%j go together', (paths) => {
+    expect(() => refuseOverlaps(files(paths))).not.toThrow();
+  });
+
+  test.each([
+    [['a', 'a']],
+    [['a/b', 'c', 'a/b']],
+    [['a', 'a/b']],
+    [['a/b', 'a']],
+    [['a', 'a!', 'a.txt', 'a/b/c/d']],
+    [['a/b/c', 'a!', 'x', 'a/b']],
+  ])('%j overlap, in whatever order', (paths) => {
+    for (const order of [paths, [...paths].reverse()]) {
+      expect(() => refuseOverlaps(files(order))).toThrow(
+        expect.objectContaining({ code: 'invalid_path', message: expect.stringContaining('overlaps') }),
+      );
+    }
+  });
+
+  test('a thousand of the deepest paths are compared in little time and memory', () => {
+    const deep = Array<string>(2040).fill('d').join('/');
+    const paths = Array.from({ length: 1000 }, (_, n) => parseRelativePath(`${n}/${deep}`, 'path'));
+    const before = process.memoryUsage().heapUsed;
+    refuseOverlaps(paths.map((path) => ({ path })));
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(256 * 1024 ** 2);
+  });
+});
+
+async function openBelow(path: string): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd');
+  const targets = await Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith(path));
+}
