@@ -45,6 +45,7 @@ test('the documented defaults are the real ones', () => {
     SECBOX_HOST: defaults.host,
     SECBOX_SANDBOX_IMAGE: defaults.sandboxImage,
     SECBOX_MAX_CONCURRENT_EXECS: String(defaults.maxConcurrentExecs),
+    SECBOX_MAX_QUEUED_EXECS: String(defaults.maxQueuedExecs),
     SECBOX_MAX_BODY_MB: String(defaults.maxBodyBytes / 1024 ** 2),
     SECBOX_SHUTDOWN_GRACE_MS: String(defaults.shutdownGraceMs),
     SECBOX_LOG_LEVEL: defaults.logLevel,

@@ -79,8 +79,10 @@ describe("never looser than Docker 20.10's default", () => {
     }
   });
 
-  test('no way into the kernel that it does not have', () => {
-    expect(dockerDefault.architectures).toContain('SCMP_ARCH_X86_64');
+  test('no way into the kernel of an x86_64 machine that it does not have', () => {
+    const [x86] = ourProfile.archMap ?? [];
+    const ours = [x86?.architecture, ...(x86?.subArchitectures ?? [])];
+    expect(dockerDefault.architectures).toEqual(expect.arrayContaining(ours));
   });
 });
 
@@ -94,8 +96,7 @@ describe('closed whatever the arguments', () => {
     namespaces: 'clone3 setns unshare',
     mounts:
       'chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree open_tree_attr pivot_root umount umount2',
-    'handles and watches past the mounts':
-      'fanotify_init fanotify_mark name_to_handle_at open_by_handle_at',
+    'handles and watches past the mounts': 'fanotify_init fanotify_mark name_to_handle_at open_by_handle_at',
     'the kernel':
       'bpf delete_module finit_module init_module ioperm iopl kexec_file_load kexec_load perf_event_open reboot syslog vm86 vm86old',
     memory: 'memfd_secret modify_ldt remap_file_pages userfaultfd vmsplice',
@@ -104,7 +105,9 @@ describe('closed whatever the arguments', () => {
     obsolete: '_sysctl create_module lookup_dcookie nfsservctl sysfs uselib ustat',
     'hiding arguments behind a pointer': 'ipc socketcall',
   };
-  const names = Object.entries(closed).flatMap(([group, list]) => list.split(' ').map((name) => [group, name]));
+  const names = Object.entries(closed).flatMap(([group, list]) =>
+    list.split(' ').map((name) => [group, name]),
+  );
 
   test.each(names)('%s: %s', (_group, name = '') => {
     expect(allowing.filter((rule) => rule.names.includes(name))).toEqual([]);

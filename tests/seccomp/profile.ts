@@ -45,9 +45,11 @@ export const dockerProfile: Profile = {
   architectures: process.arch === 'x64' ? dockerDefault.architectures : [],
   syscalls: [
     { names: dockerDefault.allowed, action: 'SCMP_ACT_ALLOW' },
-    ...dockerDefault.allowedWithArguments.map(
-      ({ name, args }): Rule => ({ names: [name], action: 'SCMP_ACT_ALLOW', args }),
-    ),
+    ...dockerDefault.allowedWithArguments.map(({ name, args }): Rule => ({
+      names: [name],
+      action: 'SCMP_ACT_ALLOW',
+      args,
+    })),
     { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
   ],
 };

@@ -26,6 +26,8 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
       next(thrown);
       return;
     }
+    const retryAfter = error.details?.['retry_after_seconds'];
+    if (typeof retryAfter === 'number') response.setHeader('retry-after', retryAfter);
     response.status(httpStatusOf(error.code)).json({
       error: {
         kind: error.kind,

@@ -20,6 +20,7 @@ describe('config', () => {
       dataDir: resolve('data'),
       sandboxImage: 'secbox/sandbox:latest',
       maxConcurrentExecs: 4,
+      maxQueuedExecs: 100,
       maxBodyBytes: 16 * 1024 ** 2,
       shutdownGraceMs: 10_000,
       logLevel: 'info',

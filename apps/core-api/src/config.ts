@@ -7,6 +7,7 @@ export interface Config {
   readonly dataDir: string;
   readonly sandboxImage: string;
   readonly maxConcurrentExecs: number;
+  readonly maxQueuedExecs: number;
   readonly maxBodyBytes: number;
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
@@ -35,6 +36,7 @@ export const configVariables = [
   'SECBOX_DATA_DIR',
   'SECBOX_SANDBOX_IMAGE',
   'SECBOX_MAX_CONCURRENT_EXECS',
+  'SECBOX_MAX_QUEUED_EXECS',
   'SECBOX_MAX_BODY_MB',
   'SECBOX_SHUTDOWN_GRACE_MS',
   'SECBOX_LOG_LEVEL',
@@ -59,6 +61,7 @@ export function readConfig(environment: Environment): Config {
     dataDir: resolve(read.text('SECBOX_DATA_DIR', 'data')),
     sandboxImage: read.text('SECBOX_SANDBOX_IMAGE', 'secbox/sandbox:latest'),
     maxConcurrentExecs: read.integer('SECBOX_MAX_CONCURRENT_EXECS', 4, 1, 256),
+    maxQueuedExecs: read.integer('SECBOX_MAX_QUEUED_EXECS', 100, 0, 100_000),
     maxBodyBytes: read.integer('SECBOX_MAX_BODY_MB', 16, 1, 512) * 1024 ** 2,
     shutdownGraceMs: read.integer('SECBOX_SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
     logLevel: read.choice('SECBOX_LOG_LEVEL', 'info', logLevels),

@@ -26,6 +26,9 @@ export interface ServiceOptions {
   readonly version: string;
 }
 
+/** Of the engine's memory, what execs may have together; the rest is for the engine, its page cache and us. */
+const memoryShare = 0.8;
+
 /** Wires the parts together and serves. What was opened is closed again when a later part fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, logger } = options;
@@ -52,12 +55,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const dockerHost = config.dockerHost ?? defaultDockerHost;
     const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
     const parts = { engine, workspace, records: database.execs, logger, dataDir };
+    const { cpus, memoryBytes } = await engine.info();
+    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
     await recover(parts);
 
     const runner = new ExecRunner({
       ...parts,
       imageReference: config.sandboxImage,
-      maxConcurrentExecs: config.maxConcurrentExecs,
+      capacity,
+      admission: {
+        maxConcurrent: config.maxConcurrentExecs,
+        maxMemoryMb: Math.floor(capacity.memory_mb * memoryShare),
+        maxQueued: config.maxQueuedExecs,
+      },
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
 
@@ -65,7 +75,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = createServer(
       createApp({
         runner,
-        execs: database.execs,
         workspace,
         maxBodyBytes: config.maxBodyBytes,
         logger,

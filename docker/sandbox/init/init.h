@@ -87,6 +87,9 @@ int signals_shut(void);
 /* For a child before execve: default dispositions, nothing blocked. */
 void signals_restore(void);
 
+/* shield.c: for a child before execve. False: it must not run. */
+bool shield_init(void);
+
 /* sweep.c */
 enum sweep { SWEEP_AGAIN, SWEEP_ALONE };
 void kill_everything(int signal);

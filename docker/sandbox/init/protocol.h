@@ -56,6 +56,7 @@
 #define STEP_CHDIR 4
 #define STEP_EXEC 5
 #define STEP_INTERPRETER 6
+#define STEP_SHIELD 7
 
 /* EXIT */
 #define EXIT_BYTES 40

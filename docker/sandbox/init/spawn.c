@@ -120,6 +120,8 @@ static _Noreturn void become_command(const struct request *request, int status, 
 			fail(status, STEP_LIMITS);
 	if (chdir(request->cwd) != 0)
 		fail(status, STEP_CHDIR);
+	if (!shield_init())
+		fail(status, STEP_SHIELD);
 	fail(status, exec_on_path(request));
 }
 

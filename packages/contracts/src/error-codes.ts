@@ -37,6 +37,7 @@ export const errorCodes = {
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },
   database_unavailable: { kind: 'unavailable' },
+  queue_full: { kind: 'rate_limited' },
   data_dir_in_use: { kind: 'conflict' },
   shutting_down: { kind: 'unavailable' },
   internal_error: { kind: 'internal' },

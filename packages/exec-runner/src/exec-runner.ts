@@ -3,57 +3,90 @@ import {
   type ExecId,
   type ExecRecord,
   type ExecRequest,
-  type ExecSubmission,
   type FinishedExec,
 } from '@secbox/contracts';
-import { mergePolicy, type EngineCapacity } from '@secbox/policy';
-import pLimit from 'p-limit';
+import { mergePolicy } from '@secbox/policy';
+import { Admission } from './admission.js';
 import { planExec, submissionOf, type ExecPlan } from './exec-plan.js';
 import { StopReason, withoutResult } from './exec-outcome.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
+import { settledWithin } from './settled-within.js';
+
+/** An exec that is recorded and on its way. */
+export interface SubmittedExec {
+  readonly execId: ExecId;
+  /** Waits for its end, at most so long. Gives what went wrong on our side, if something did; never rejects. */
+  wait(ms: number): Promise<SecboxError | undefined>;
+}
+
+interface Underway {
+  readonly stop: AbortController;
+  /** Settles when the row has its final status; never rejects. */
+  readonly end: Promise<SecboxError | undefined>;
+}
 
 export class ExecRunner {
   readonly #options: ExecRunnerOptions;
-  readonly #admit: ReturnType<typeof pLimit>;
-  readonly #underway = new Map<ExecId, { readonly stop: AbortController; readonly end: Promise<unknown> }>();
+  readonly #admission: Admission;
+  readonly #underway = new Map<ExecId, Underway>();
   #closing = false;
-  #capacity: EngineCapacity | undefined;
 
   constructor(options: ExecRunnerOptions) {
     this.#options = options;
-    this.#admit = pLimit(options.maxConcurrentExecs);
+    this.#admission = new Admission(options.admission);
   }
 
-  /** Runs a request to its end and gives its row; throws when it was refused or could not be run. */
-  async run(request: ExecRequest): Promise<ExecRecord> {
+  /** How many execs wait and run at this moment. */
+  get load(): { readonly queued: number; readonly running: number } {
+    return { queued: this.#admission.queued, running: this.#admission.running };
+  }
+
+  /** Records a request and lets it run when it is its turn; throws when it is refused. */
+  async submit(request: ExecRequest): Promise<SubmittedExec> {
+    const plan = await this.#plan(request);
     if (this.#closing)
       throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
-    const plan = await this.#plan(request);
     const { records, workspace } = this.#options;
     const { artifacts } = workspace.foldersOf(plan.projectId, plan.execId);
     const submission = submissionOf(plan, artifacts, new Date());
-    await recorded(records.insert(submission));
 
-    const stop = new AbortController();
-    const end = this.#admit(() => this.#execute(plan, submission, stop.signal));
-    this.#underway.set(plan.execId, { stop, end });
+    const reservation = this.#admission.reserve();
     try {
-      await end;
-    } finally {
-      this.#underway.delete(plan.execId);
+      await recorded(records.insert(submission));
+    } catch (error) {
+      reservation.release();
+      throw error;
     }
-    return this.#find(plan.execId);
+    const stop = new AbortController();
+    const place = { projectId: plan.projectId, memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
+    const running = reservation.admit(place, () =>
+      runPlan({ ...this.#options, plan, submission, stop: stop.signal }),
+    );
+    const end = this.#seal(plan, running).finally(() => this.#underway.delete(plan.execId));
+    this.#underway.set(plan.execId, { stop, end });
+    return { execId: plan.execId, wait: (ms) => settledWithin(ms, end) };
   }
 
-  /** Takes no new execs, lets running ones end within the grace, then ends them. */
+  /** Ends an exec that waits or runs, and gives its final row; one that is over already stays as it is. */
+  async cancel(execId: ExecId): Promise<ExecRecord> {
+    const underway = this.#underway.get(execId);
+    underway?.stop.abort(new StopReason('cancelled', 'cancelled by a caller'));
+    await underway?.end;
+    return this.find(execId);
+  }
+
+  async find(execId: ExecId): Promise<ExecRecord> {
+    const record = await recorded(this.#options.records.find(execId));
+    if (!record) throw new SecboxError('exec_not_found', `There is no exec ${execId}.`);
+    return record;
+  }
+
+  /** Takes no new execs, lets running ones end within the grace, then ends them and those that wait. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    const ends = () => Promise.allSettled([...this.#underway.values()].map(({ end }) => end));
-    const grace = new AbortController();
-    const timer = setTimeout(() => grace.abort(), graceMs);
-    await Promise.race([ends(), new Promise((resolve) => grace.signal.addEventListener('abort', resolve))]);
-    clearTimeout(timer);
+    const ends = () => Promise.all([...this.#underway.values()].map(({ end }) => end));
+    await settledWithin(graceMs, ends());
     for (const { stop } of this.#underway.values()) {
       stop.abort(new StopReason('error', 'interrupted: the server was stopped'));
     }
@@ -61,8 +94,8 @@ export class ExecRunner {
   }
 
   async #plan(request: ExecRequest): Promise<ExecPlan> {
-    const { engine, imageReference } = this.#options;
-    const [capacity, image] = await Promise.all([this.#engineCapacity(), engine.findImage(imageReference)]);
+    const { engine, imageReference, capacity } = this.#options;
+    const image = await engine.findImage(imageReference);
     if (!image) {
       throw new SecboxError(
         'image_missing',
@@ -75,19 +108,11 @@ export class ExecRunner {
       return planWith(request.policy_overrides);
     } catch (error) {
       // Asking for more than is allowed is worth an auditor's look: it gets a row, under the policy it tried to leave.
-      if (error instanceof SecboxError && error.code === 'policy_exceeded')
+      if (error instanceof SecboxError && error.code === 'policy_exceeded') {
         throw await this.#reject(planWith({}), error);
+      }
       throw error;
     }
-  }
-
-  /** Asked for once: an engine's machine does not change under it. */
-  async #engineCapacity(): Promise<EngineCapacity> {
-    if (!this.#capacity) {
-      const { cpus, memoryBytes } = await this.#options.engine.info();
-      this.#capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
-    }
-    return this.#capacity;
   }
 
   async #reject(plan: ExecPlan, error: SecboxError): Promise<SecboxError> {
@@ -101,59 +126,53 @@ export class ExecRunner {
     });
   }
 
-  async #execute(plan: ExecPlan, submission: ExecSubmission, stop: AbortSignal): Promise<void> {
-    const log = this.#options.logger.child({ exec_id: plan.execId });
-    const { records, workspace } = this.#options;
-    let finished: FinishedExec;
-    let failure: SecboxError | undefined;
+  /** Gives the row its final status, however the run went. */
+  async #seal(plan: ExecPlan, running: Promise<FinishedExec>): Promise<SecboxError | undefined> {
+    const { records, workspace, logger } = this.#options;
+    const log = logger.child({ exec_id: plan.execId });
     try {
-      finished = await runPlan({ ...this.#options, plan, submission, stop });
-    } catch (error) {
-      failure = failureOf(error, plan.execId);
-      finished = withoutResult(
-        failure.kind === 'invalid' ? 'rejected' : 'error',
-        failure.message,
-        new Date(),
+      const [finished, failure] = await running.then(
+        (result) => [result, undefined] as const,
+        (error: unknown) => endWithoutResult(error, plan.execId),
       );
-      if (failure.kind !== 'invalid') log.error('exec.error', { error });
+      if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
+        log.error('exec.error', { error: failure });
+      await recorded(records.finish(plan.execId, finished));
+      await workspace.removeSpool(plan.execId);
+      log.info('exec.finished', {
+        project_id: plan.projectId,
+        status: finished.status,
+        exit_code: finished.exit_code,
+        duration_ms: finished.duration_ms,
+      });
+      return failure;
+    } catch (error) {
+      log.error('exec.not_sealed', { error });
+      return failureOf(error, plan.execId);
     }
-    await recorded(records.finish(plan.execId, finished));
-    await workspace.removeSpool(plan.execId);
-    log.info('exec.finished', {
-      project_id: plan.projectId,
-      status: finished.status,
-      exit_code: finished.exit_code,
-      duration_ms: finished.duration_ms,
-    });
-    if (failure) throw failure;
-  }
-
-  async #find(execId: ExecId): Promise<ExecRecord> {
-    const record = await recorded(this.#options.records.find(execId));
-    if (!record) throw new SecboxError('internal_error', `The row of exec ${execId} is gone.`);
-    return record;
   }
 }
 
-/** A database that does not take a row is told as such, not as a fault of the request. */
+/** A database that does not answer is told as such, not as a fault of the request. */
 async function recorded<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
     if (error instanceof SecboxError) throw error;
-    throw new SecboxError(
-      'database_unavailable',
-      'The audit database does not answer; nothing was started.',
-      {
-        cause: error,
-      },
-    );
+    throw new SecboxError('database_unavailable', 'The audit database does not answer.', { cause: error });
   }
+}
+
+function endWithoutResult(error: unknown, execId: ExecId): readonly [FinishedExec, SecboxError | undefined] {
+  const now = new Date();
+  if (error instanceof StopReason) return [withoutResult(error.status, error.message, now), undefined];
+  const failure = failureOf(error, execId);
+  const status = failure.kind === 'invalid' ? 'rejected' : 'error';
+  return [withoutResult(status, failure.message, now), failure];
 }
 
 function failureOf(error: unknown, execId: ExecId): SecboxError {
   const details = { exec_id: execId };
-  if (error instanceof StopReason) return new SecboxError('shutting_down', error.message, { details });
   if (error instanceof SecboxError) {
     return new SecboxError(error.code, error.message, {
       details: { ...error.details, ...details },

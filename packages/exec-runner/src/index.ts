@@ -1,4 +1,4 @@
-export { ExecRunner } from './exec-runner.js';
+export { ExecRunner, type SubmittedExec } from './exec-runner.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
 export { readAnswer } from './read-answer.js';
 export { recover, type Recovery } from './recover.js';

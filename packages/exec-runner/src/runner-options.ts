@@ -1,7 +1,9 @@
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { ExecId, ExecRecord, ExecSubmission, FinishedExec } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
+import type { EngineCapacity } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
+import type { AdmissionLimits } from './admission.js';
 
 /** The part of the audit store that running needs. */
 export interface ExecRecords {
@@ -20,5 +22,6 @@ export interface ExecRunnerOptions {
   readonly imageReference: string;
   /** Marks our containers, so that clean-up touches no one else's. */
   readonly dataDir: string;
-  readonly maxConcurrentExecs: number;
+  readonly capacity: EngineCapacity;
+  readonly admission: AdmissionLimits;
 }

@@ -145,17 +145,13 @@ describe('Workspace', () => {
     'the id %j is refused and nothing is made (case 7)',
     async (id) => {
       const before = await readdir(temporary, { recursive: true });
-      const refused = {
-        code: expect.stringMatching(/^invalid_path$|^ENAMETOOLONG$|^ERR_INVALID_ARG_VALUE$/),
-      };
+      const refused = { code: 'invalid_path' };
       expect(() => workspace.foldersOf(id as ProjectId, newExecId())).toThrow(
-        expect.objectContaining({ code: 'invalid_path' }),
+        expect.objectContaining(refused),
       );
-      expect(() => workspace.foldersOf(project, id as ExecId)).toThrow(
-        expect.objectContaining({ code: 'invalid_path' }),
-      );
+      expect(() => workspace.foldersOf(project, id as ExecId)).toThrow(expect.objectContaining(refused));
       await expect(workspace.prepare(id as ProjectId, newExecId())).rejects.toMatchObject(refused);
-      await expect(workspace.removeSpool(id as ExecId)).rejects.toMatchObject(refused);
+      await expect(workspace.prepare(project, id as ExecId)).rejects.toMatchObject(refused);
       expect(await readdir(temporary, { recursive: true })).toEqual(before);
     },
   );
@@ -201,6 +197,8 @@ describe('Workspace', () => {
     await writeFile(join(spool, 'stdout.txt'), 'x');
     await workspace.removeSpool(one);
     await workspace.removeSpool(one);
+    expect(await readdir(below('spool'))).toEqual([other]);
+    await expect(workspace.removeSpool('..' as ExecId)).rejects.toMatchObject({ code: 'invalid_path' });
     expect(await readdir(below('spool'))).toEqual([other]);
   });
 });

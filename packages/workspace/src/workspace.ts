@@ -53,6 +53,7 @@ export class Workspace {
 
   /** Makes what is missing of the project's folders, and the exec's own. */
   async prepare(projectId: ProjectId, execId: ExecId): Promise<ExecFolders> {
+    const folders = this.foldersOf(projectId, execId);
     await within(this.#open('projects'), (projects) =>
       within(projects.ensureDirectory(projectId, ours), async (project) => {
         await within(project.ensureDirectory('inputs', ours), closeAtOnce);
@@ -63,7 +64,7 @@ export class Workspace {
       }),
     );
     await within(this.#open('spool'), (spool) => within(spool.ensureDirectory(execId, secret), closeAtOnce));
-    return this.foldersOf(projectId, execId);
+    return folders;
   }
 
   foldersOf(projectId: ProjectId, execId: ExecId): ExecFolders {

@@ -1,25 +1,19 @@
-import {
-  execRequestSchema,
-  parseExecId,
-  SecboxError,
-  type ExecRecord,
-  type ExecRequest,
-} from '@secbox/contracts';
+import { execRequestSchema, isFinal, parseExecId, type ExecRequest } from '@secbox/contracts';
 import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import { Router, type Request, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
+import { preferredWait } from '../prefer.js';
 import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions {
-  readonly runner: Pick<ExecRunner, 'run'>;
-  readonly execs: { find(execId: ExecRecord['exec_id']): Promise<ExecRecord | undefined> };
+  readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find'>;
   readonly workspace: Workspace;
   readonly maxBodyBytes: number;
 }
 
-export function execRoutes({ runner, execs, workspace, maxBodyBytes }: ExecRoutesOptions): Router {
+export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOptions): Router {
   const router = Router();
   const readBody = jsonBody(maxBodyBytes);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
@@ -27,7 +21,12 @@ export function execRoutes({ runner, execs, workspace, maxBodyBytes }: ExecRoute
   router
     .route('/sandbox/execs')
     .post(readBody, async (request: Request, response: Response) => {
-      const record = await runner.run(validate(request.body));
+      const waitMs = preferredWait(request);
+      const { execId, wait } = await runner.submit(validate(request.body));
+      const failure = await wait(waitMs);
+      if (failure) throw failure;
+      const record = await runner.find(execId);
+      if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${execId}`);
       response.json(await readAnswer(record, workspace));
     })
     .all(methodNotAllowed('POST'));
@@ -35,12 +34,18 @@ export function execRoutes({ runner, execs, workspace, maxBodyBytes }: ExecRoute
   router
     .route('/sandbox/execs/:execId')
     .get(async (request, response) => {
-      const execId = parseExecId(request.params.execId);
-      const record = await execs.find(execId);
-      if (!record) throw new SecboxError('exec_not_found', `There is no exec ${execId}.`);
+      const record = await runner.find(parseExecId(request.params.execId));
       response.json(await readAnswer(record, workspace));
     })
     .all(methodNotAllowed('GET', 'HEAD'));
+
+  router
+    .route('/sandbox/execs/:execId/cancel')
+    .post(async (request, response) => {
+      const record = await runner.cancel(parseExecId(request.params.execId));
+      response.json(await readAnswer(record, workspace));
+    })
+    .all(methodNotAllowed('POST'));
 
   return router;
 }

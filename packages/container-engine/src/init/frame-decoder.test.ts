@@ -124,7 +124,7 @@ describe('FrameDecoder', () => {
     ['a report that is too long', hex('53 62 08 00 00000029')],
     ['a ready of another version', encodeFrame(toHost.ready, hex('0002 0000 00100000 00010000'))],
     ['a ready with other limits', encodeFrame(toHost.ready, hex('0001 0000 00200000 00010000'))],
-    ['an unknown step', encodeFrame(toHost.failed, hex('07 00 0000 00000002'))],
+    ['an unknown step', encodeFrame(toHost.failed, hex('08 00 0000 00000002'))],
     ['an unknown fault', encodeFrame(toHost.fault, hex('00 00 0000 00000002'))],
     ['an unknown way to end', encodeFrame(toHost.exit, hex(`02${'00'.repeat(39)}`))],
   ])('refuses %s', (_what, bytes) => {

@@ -48,6 +48,7 @@ export const startSteps = {
   chdir: 4,
   exec: 5,
   interpreter: 6,
+  shield: 7,
 } as const;
 export type StartStep = keyof typeof startSteps;
 

@@ -61,6 +61,8 @@ export function describeStartFailure({ step, errno }: StartFailure): string {
       return `The sandbox could not start a process (${reason}).`;
     case 'limits':
       return `A resource limit could not be set (${reason}).`;
+    case 'shield':
+      return `The kernel refused the filter that protects init (${reason}).`;
     case 'descriptors':
       return `The sandbox could not open its pipes (${reason}).`;
   }

@@ -1,0 +1,161 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseProjectId } from '@secbox/contracts';
+import fc from 'fast-check';
+import { Admission, type AdmissionLimits } from './admission.js';
+
+const never = new AbortController().signal;
+
+/** An admission whose work ends when told, with what has begun so far. */
+function controlled(limits: Partial<AdmissionLimits>) {
+  const admission = new Admission({ maxConcurrent: 2, maxMemoryMb: 1000, maxQueued: 100, ...limits });
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const ask = (name: string, project = 'p', memoryMb = 1, stop = never) =>
+    admission.reserve().admit({ projectId: parseProjectId(project), memoryMb, stop }, async () => {
+      begun.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      return name;
+    });
+  const settled = async () => {
+    for (let n = 0; n < 20; n += 1) await Promise.resolve();
+  };
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await settled();
+  };
+  return { admission, begun, ask, end, settled };
+}
+
+describe('admission', () => {
+  test('lets so many in at once, and the next when one has ended', async () => {
+    const { begun, ask, end, settled } = controlled({});
+    const asked = ['a', 'b', 'c'].map((name) => ask(name));
+    await settled();
+    expect(begun).toEqual(['a', 'b']);
+    await end('b');
+    expect(begun).toEqual(['a', 'b', 'c']);
+    await end('a');
+    await end('c');
+    expect(await Promise.all(asked)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('serves the projects in turn', async () => {
+    const { begun, ask, end, settled } = controlled({ maxConcurrent: 1 });
+    for (const name of ['x1', 'x2', 'x3', 'x4']) void ask(name, 'x');
+    for (const name of ['y1', 'y2']) void ask(name, 'y');
+    void ask('z1', 'z');
+    await settled();
+    for (let n = 0; n < 7; n += 1) await end(begun.at(-1) ?? '');
+    expect(begun).toEqual(['x1', 'y1', 'z1', 'x2', 'y2', 'x3', 'x4']);
+  });
+
+  test('adds up memory, and lets a small one of another project pass one that does not fit', async () => {
+    const { begun, ask, end, settled } = controlled({ maxConcurrent: 4, maxMemoryMb: 100 });
+    void ask('half', 'a', 60);
+    void ask('large', 'b', 80);
+    void ask('small', 'c', 30);
+    await settled();
+    expect(begun).toEqual(['half', 'small']);
+    await end('half');
+    expect(begun).toEqual(['half', 'small']);
+    await end('small');
+    expect(begun).toEqual(['half', 'small', 'large']);
+    await end('large');
+  });
+
+  test('one that needs more than there is runs alone', async () => {
+    const { begun, ask, end, settled } = controlled({ maxConcurrent: 4, maxMemoryMb: 100 });
+    void ask('huge', 'a', 500);
+    void ask('small', 'b', 1);
+    await settled();
+    expect(begun).toEqual(['huge']);
+    await end('huge');
+    expect(begun).toEqual(['huge', 'small']);
+    await end('small');
+  });
+
+  test('a full queue is told at once (case 59)', async () => {
+    const { ask, end, settled, begun } = controlled({ maxConcurrent: 1, maxQueued: 2 });
+    for (const name of ['a', 'b', 'c']) void ask(name);
+    await settled();
+    expect(() => ask('d')).toThrow(expect.objectContaining({ code: 'queue_full', kind: 'rate_limited' }));
+    await end('a');
+    void ask('e');
+    await end('b');
+    await end('c');
+    await end('e');
+    expect(begun).toEqual(['a', 'b', 'c', 'e']);
+  });
+
+  test('a place that was given up is free again', () => {
+    const { admission } = controlled({ maxConcurrent: 1, maxQueued: 0 });
+    const reservation = admission.reserve();
+    expect(() => admission.reserve()).toThrow(expect.objectContaining({ code: 'queue_full' }));
+    reservation.release();
+    reservation.release();
+    admission.reserve().release();
+  });
+
+  test('who is stopped while waiting leaves at once and never begins', async () => {
+    const { admission, begun, ask, end, settled } = controlled({ maxConcurrent: 1 });
+    const stop = new AbortController();
+    void ask('a');
+    const stopped = ask('b', 'q', 1, stop.signal);
+    await settled();
+    stop.abort(new Error('asked to'));
+    await expect(stopped).rejects.toThrow('asked to');
+    expect(admission.queued).toBe(0);
+    await end('a');
+    expect(begun).toEqual(['a']);
+  });
+
+  test('work that fails frees its place', async () => {
+    const { admission, ask, end, begun } = controlled({ maxConcurrent: 1 });
+    const failing = admission
+      .reserve()
+      .admit({ projectId: parseProjectId('p'), memoryMb: 1, stop: never }, () =>
+        Promise.reject(new Error('broken')),
+      );
+    await expect(failing).rejects.toThrow('broken');
+    void ask('next');
+    await end('next');
+    expect(begun).toEqual(['next']);
+  });
+
+  test('never more at once than allowed, and everyone gets in', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({ project: fc.constantFrom('a', 'b', 'c'), memory: fc.integer({ min: 1, max: 150 }) }),
+          {
+            maxLength: 30,
+          },
+        ),
+        async (asks) => {
+          const admission = new Admission({ maxConcurrent: 3, maxMemoryMb: 100, maxQueued: 1000 });
+          let running = 0;
+          let memory = 0;
+          let done = 0;
+          await Promise.all(
+            asks.map(({ project, memory: memoryMb }) =>
+              admission
+                .reserve()
+                .admit({ projectId: parseProjectId(project), memoryMb, stop: never }, async () => {
+                  running += 1;
+                  memory += memoryMb;
+                  expect(running).toBeLessThanOrEqual(3);
+                  if (running > 1) expect(memory).toBeLessThanOrEqual(100);
+                  await Promise.resolve();
+                  running -= 1;
+                  memory -= memoryMb;
+                  done += 1;
+                }),
+            ),
+          );
+          expect(done).toBe(asks.length);
+          expect([admission.queued, admission.running]).toEqual([0, 0]);
+        },
+      ),
+    );
+  });
+});
