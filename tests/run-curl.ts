@@ -1,6 +1,6 @@
 /**
  * Runs a curl line of our documentation, as a person would who pastes it, on machines without curl too.
- * It knows what our lines use: one URL, `-s`, `-H '…'` and `-d '…'`; anything else is an error.
+ * It knows what our lines use: one URL, `-s`, `-X`, `-H '…'` and `-d '…'`; anything else is an error.
  */
 export async function runCurl(line: string): Promise<unknown> {
   const [command, ...words] = shellWords(line);
@@ -8,10 +8,12 @@ export async function runCurl(line: string): Promise<unknown> {
   const headers: Record<string, string> = {};
   let url: string | undefined;
   let body: string | undefined;
+  let method: string | undefined;
   for (let at = 0; at < words.length; at += 1) {
     const word = words[at] ?? '';
     if (word === '-s') continue;
-    if (word === '-d') body = words[(at += 1)];
+    if (word === '-X') method = words[(at += 1)];
+    else if (word === '-d') body = words[(at += 1)];
     else if (word === '-H') {
       const [name = '', value = ''] = (words[(at += 1)] ?? '').split(/:\s*(.*)/s);
       headers[name] = value;
@@ -19,7 +21,11 @@ export async function runCurl(line: string): Promise<unknown> {
     else throw new Error(`Our lines do not use ${word}.`);
   }
   if (url === undefined) throw new Error(`No URL in ${line}`);
-  const response = await fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body });
+  const response = await fetch(url, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
   return response.json();
 }
 

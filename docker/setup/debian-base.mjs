@@ -123,7 +123,10 @@ async function importRoot(api, tag, packages, { env, signal, say }) {
       throw failure;
     });
   try {
-    await Promise.all([imported, makeRoot(packages, archive, { env, signal: both.signal, say }, temporary)]);
+    const made = makeRoot(packages, archive, { env, signal: both.signal, say }, temporary);
+    // Both to their end, as the folder is removed then; and what mmdebstrap said explains what the engine said.
+    const results = await Promise.allSettled([made, imported]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   } finally {
     signal.removeEventListener('abort', stop);
     archive.destroy();
@@ -140,13 +143,25 @@ async function importRoot(api, tag, packages, { env, signal, say }) {
 async function makeRoot(packages, archive, { env, signal, say }, temporary) {
   say('making a Debian base');
   const mirror = env['SECBOX_DEBIAN_MIRROR'] ?? '';
-  const args = [...FLAGS, `--include=${packages.join(',')}`, SUITE, '-', ...(mirror === '' ? [] : [mirror])];
+  const args = [
+    '--verbose',
+    ...FLAGS,
+    `--include=${packages.join(',')}`,
+    SUITE,
+    '-',
+    ...(mirror === '' ? [] : [mirror]),
+  ];
+  const count = { done: 0, total: 0 };
   const { code, lines } = await runProgram('mmdebstrap', args, {
     signal,
     env: { ...env, PATH: systemPath(env), TMPDIR: temporary, LC_ALL: 'C.UTF-8' },
-    onLine: (line) => {
+    onLine(line) {
       const doing = /^I: (.*?)(\.\.\.)?$/.exec(line)?.[1];
       if (doing !== undefined) say(`making a Debian base: ${doing}`);
+      count.total += Number(/, (\d+) newly installed,/.exec(line)?.[1] ?? 0);
+      if (!line.startsWith('Setting up ')) return;
+      count.done += 1;
+      say(`making a Debian base: ${count.done} of ${count.total} packages`);
     },
     onStdout(stdout) {
       const sent = { bytes: 0 };

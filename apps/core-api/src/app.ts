@@ -5,8 +5,9 @@ import type { HealthCheck } from './health.js';
 import { requestLog } from './request-log.js';
 import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
 import { healthRoutes } from './routes/health.js';
+import { settingsRoutes, type SettingsRoutesOptions } from './routes/settings.js';
 
-export interface AppParts extends ExecRoutesOptions {
+export interface AppParts extends ExecRoutesOptions, SettingsRoutesOptions {
   readonly logger: Logger;
   readonly checkHealth: HealthCheck;
 }
@@ -19,6 +20,7 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(parts.logger));
   app.use(healthRoutes(parts.checkHealth));
   app.use(execRoutes(parts));
+  app.use(settingsRoutes(parts));
   app.use(routeNotFound);
   app.use(answerErrors(parts.logger));
   return app;

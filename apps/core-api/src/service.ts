@@ -2,13 +2,22 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Settings } from '@secbox/contracts';
 import { defaultDockerHost, DockerodeEngine, parseDockerHost } from '@secbox/container-engine';
 import { lockInstance, openDatabase } from '@secbox/database';
-import { ExecRunner, recover } from '@secbox/exec-runner';
+import { ExecRunner, recover, type AdmissionLimits } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
-import { createPathAdapter, sandboxOwner, Workspace, type RuntimeMode } from '@secbox/workspace';
+import type { EngineCapacity } from '@secbox/policy';
+import {
+  createPathAdapter,
+  sandboxOwner,
+  Workspace,
+  type RuntimeMode,
+  type WorkspaceRoots,
+} from '@secbox/workspace';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
+import { CurrentSettings } from './current-settings.js';
 import { healthCheckOf } from './health.js';
 
 export interface Service {
@@ -26,9 +35,6 @@ export interface ServiceOptions {
   readonly version: string;
 }
 
-/** Of the engine's memory, what execs may have together; the rest is for the engine, its page cache and us. */
-const memoryShare = 0.8;
-
 /** Wires the parts together and serves. What was opened is closed again when a later part fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, logger } = options;
@@ -45,29 +51,33 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const database = await openDatabase(join(dataDir, 'secbox.db'));
     closers.push(() => database.close());
 
+    const dockerHost = config.dockerHost ?? defaultDockerHost;
+    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
+    const { cpus, memoryBytes } = await engine.info();
+    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
+    const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);
+    const settings = await CurrentSettings.load({
+      store: database.settings,
+      capacity,
+      onChange: (changed) => runner.limit(limitsOf(changed)),
+    });
+
     const workspace = await Workspace.open({
       paths: createPathAdapter({
         mode: options.runtimeMode,
-        roots: { workspace_root: join(dataDir, 'workspace') },
+        roots: workspaceRoots(settings.get().settings, dataDir),
       }),
       ...(process.getuid?.() === 0 ? { owner: sandboxOwner } : {}),
     });
-    const dockerHost = config.dockerHost ?? defaultDockerHost;
-    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
     const parts = { engine, workspace, records: database.execs, logger, dataDir };
-    const { cpus, memoryBytes } = await engine.info();
-    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
     await recover(parts);
 
     const runner = new ExecRunner({
       ...parts,
       imageReference: config.sandboxImage,
       capacity,
-      admission: {
-        maxConcurrent: config.maxConcurrentExecs,
-        maxMemoryMb: Math.floor(capacity.memory_mb * memoryShare),
-        maxQueued: config.maxQueuedExecs,
-      },
+      policySettings: () => settings.policy(),
+      admission: limitsOf(settings.get().settings),
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
 
@@ -75,6 +85,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = createServer(
       createApp({
         runner,
+        settings,
         workspace,
         maxBodyBytes: config.maxBodyBytes,
         logger,
@@ -116,4 +127,23 @@ function listen(server: Server, host: string, port: number): Promise<string> {
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });
   });
+}
+
+/** Of the engine's memory, what execs may have together; the rest is for the engine, its page cache and us. */
+const memoryShare = 0.8;
+
+function admissionLimits(config: Config, { sandbox }: Settings, capacity: EngineCapacity): AdmissionLimits {
+  return {
+    maxConcurrent: sandbox?.max_concurrent_execs ?? config.maxConcurrentExecs,
+    maxMemoryMb: Math.floor(capacity.memory_mb * memoryShare),
+    maxQueued: sandbox?.max_queued_execs ?? config.maxQueuedExecs,
+  };
+}
+
+function workspaceRoots({ sandbox }: Settings, dataDir: string): WorkspaceRoots {
+  return {
+    workspace_root_win: sandbox?.workspace_root_win,
+    workspace_root_wsl: sandbox?.workspace_root_wsl,
+    workspace_root: sandbox?.workspace_root ?? join(dataDir, 'workspace'),
+  };
 }

@@ -30,6 +30,8 @@ export const errorCodes = {
   invalid_policy: { kind: 'invalid' },
   policy_exceeded: { kind: 'forbidden' },
   invalid_setting: { kind: 'invalid' },
+  settings_changed: { kind: 'conflict', httpStatus: 412 },
+  precondition_required: { kind: 'invalid', httpStatus: 428 },
   exec_not_found: { kind: 'not_found' },
   route_not_found: { kind: 'not_found' },
   method_not_allowed: { kind: 'invalid', httpStatus: 405 },

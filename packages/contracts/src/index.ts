@@ -29,3 +29,4 @@ export {
   type PolicySnapshot,
   type PolicyValues,
 } from './policy-values.js';
+export { settingsSchema, type SandboxSettings, type Settings, type SettingsVersion } from './settings.js';

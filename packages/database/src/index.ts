@@ -1,3 +1,4 @@
 export { ExecStore } from './exec-store.js';
 export { lockInstance } from './instance-lock.js';
 export { openDatabase, type Database } from './open-database.js';
+export { SettingsStore } from './settings-store.js';

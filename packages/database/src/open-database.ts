@@ -3,10 +3,12 @@ import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { migrations } from '@secbox/migrations';
 import { SecboxError } from '@secbox/contracts';
 import { ExecStore } from './exec-store.js';
+import { SettingsStore } from './settings-store.js';
 import type { Tables } from './tables.js';
 
 export interface Database {
   readonly execs: ExecStore;
+  readonly settings: SettingsStore;
   /** Fails when the database cannot be written. */
   checkWritable(): Promise<void>;
   close(): Promise<void>;
@@ -24,6 +26,7 @@ export async function openDatabase(path: string): Promise<Database> {
   }
   return {
     execs: new ExecStore(db),
+    settings: new SettingsStore(db),
     checkWritable: () =>
       Promise.resolve().then(() => {
         // Takes the write lock and gives it back: nothing is written, but a full or locked database says so.

@@ -3,6 +3,13 @@ import type { ExecStatus } from '@secbox/contracts';
 /** Columns as SQLite holds them: lists and objects as JSON text, flags as 0 and 1. */
 export interface Tables {
   readonly sandbox_execs: SandboxExecsTable;
+  readonly settings_versions: SettingsVersionsTable;
+}
+
+export interface SettingsVersionsTable {
+  version: number;
+  document: string;
+  created_at: string;
 }
 
 export interface SandboxExecsTable {

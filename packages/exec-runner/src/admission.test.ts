@@ -3,14 +3,15 @@ import { parseProjectId } from '@secbox/contracts';
 import fc from 'fast-check';
 import { Admission, type AdmissionLimits } from './admission.js';
 
-const never = new AbortController().signal;
+/** A signal of its own for each: nobody stops anybody. */
+const never = () => new AbortController().signal;
 
 /** An admission whose work ends when told, with what has begun so far. */
 function controlled(limits: Partial<AdmissionLimits>) {
   const admission = new Admission({ maxConcurrent: 2, maxMemoryMb: 1000, maxQueued: 100, ...limits });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const ask = (name: string, project = 'p', memoryMb = 1, stop = never) =>
+  const ask = (name: string, project = 'p', memoryMb = 1, stop = never()) =>
     admission.reserve().admit({ projectId: parseProjectId(project), memoryMb, stop }, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
@@ -87,6 +88,21 @@ describe('admission', () => {
     expect(begun).toEqual(['a', 'b', 'c', 'e']);
   });
 
+  test('new limits hold at once for those who wait', async () => {
+    const { admission, begun, ask, end, settled } = controlled({ maxConcurrent: 1, maxMemoryMb: 10 });
+    for (const name of ['a', 'b', 'c']) void ask(name, 'p', 6);
+    await settled();
+    expect(begun).toEqual(['a']);
+    admission.update({ maxConcurrent: 3, maxMemoryMb: 10, maxQueued: 5 });
+    await settled();
+    expect(begun).toEqual(['a']);
+    admission.update({ maxConcurrent: 3, maxMemoryMb: 12, maxQueued: 5 });
+    await settled();
+    expect(begun).toEqual(['a', 'b']);
+    for (const name of ['a', 'b', 'c']) await end(name);
+    expect(begun).toEqual(['a', 'b', 'c']);
+  });
+
   test('a place that was given up is free again', () => {
     const { admission } = controlled({ maxConcurrent: 1, maxQueued: 0 });
     const reservation = admission.reserve();
@@ -113,7 +129,7 @@ describe('admission', () => {
     const { admission, ask, end, begun } = controlled({ maxConcurrent: 1 });
     const failing = admission
       .reserve()
-      .admit({ projectId: parseProjectId('p'), memoryMb: 1, stop: never }, () =>
+      .admit({ projectId: parseProjectId('p'), memoryMb: 1, stop: never() }, () =>
         Promise.reject(new Error('broken')),
       );
     await expect(failing).rejects.toThrow('broken');
@@ -140,7 +156,7 @@ describe('admission', () => {
             asks.map(({ project, memory: memoryMb }) =>
               admission
                 .reserve()
-                .admit({ projectId: parseProjectId(project), memoryMb, stop: never }, async () => {
+                .admit({ projectId: parseProjectId(project), memoryMb, stop: never() }, async () => {
                   running += 1;
                   memory += memoryMb;
                   expect(running).toBeLessThanOrEqual(3);

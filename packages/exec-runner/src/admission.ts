@@ -36,7 +36,7 @@ const retryAfterSeconds = 5;
  * one with a thousand execs in the queue does not keep another waiting for all of them.
  */
 export class Admission {
-  readonly #limits: AdmissionLimits;
+  #limits: AdmissionLimits;
   readonly #places: ReturnType<typeof pLimit>;
   /** In the order of their turns; a project that was served goes to the end. */
   readonly #projects = new Map<ProjectId, Waiting[]>();
@@ -48,6 +48,13 @@ export class Admission {
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
     this.#places = pLimit(limits.maxConcurrent);
+  }
+
+  /** Holds for whoever is admitted from now on; what runs already goes on. */
+  update(limits: AdmissionLimits): void {
+    this.#limits = limits;
+    this.#places.concurrency = limits.maxConcurrent;
+    this.#wake();
   }
 
   get queued(): number {
@@ -144,10 +151,14 @@ export class Admission {
     } finally {
       this.#running -= 1;
       this.#memoryInUse -= next.memoryMb;
-      const freed = this.#memoryFreed;
-      this.#memoryFreed = new Signal();
-      freed.send();
+      this.#wake();
     }
+  }
+
+  #wake(): void {
+    const freed = this.#memoryFreed;
+    this.#memoryFreed = new Signal();
+    freed.send();
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type FinishedExec,
 } from '@secbox/contracts';
 import { mergePolicy } from '@secbox/policy';
-import { Admission } from './admission.js';
+import { Admission, type AdmissionLimits } from './admission.js';
 import { planExec, submissionOf, type ExecPlan } from './exec-plan.js';
 import { StopReason, withoutResult } from './exec-outcome.js';
 import { runPlan } from './run-plan.js';
@@ -40,6 +40,11 @@ export class ExecRunner {
   /** How many execs wait and run at this moment. */
   get load(): { readonly queued: number; readonly running: number } {
     return { queued: this.#admission.queued, running: this.#admission.running };
+  }
+
+  /** New limits for those who wait and come. */
+  limit(limits: AdmissionLimits): void {
+    this.#admission.update(limits);
   }
 
   /** Records a request and lets it run when it is its turn; throws when it is refused. */
@@ -94,7 +99,8 @@ export class ExecRunner {
   }
 
   async #plan(request: ExecRequest): Promise<ExecPlan> {
-    const { engine, imageReference, capacity } = this.#options;
+    const { engine, imageReference, capacity, policySettings } = this.#options;
+    const settings = policySettings();
     const image = await engine.findImage(imageReference);
     if (!image) {
       throw new SecboxError(
@@ -103,7 +109,11 @@ export class ExecRunner {
       );
     }
     const planWith = (overrides: unknown) =>
-      planExec(request, { imageReference, image, policy: mergePolicy({ engine: capacity, overrides }) });
+      planExec(request, {
+        imageReference,
+        image,
+        policy: mergePolicy({ engine: capacity, settings, overrides }),
+      });
     try {
       return planWith(request.policy_overrides);
     } catch (error) {

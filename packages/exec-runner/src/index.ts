@@ -1,3 +1,4 @@
+export type { AdmissionLimits } from './admission.js';
 export { ExecRunner, type SubmittedExec } from './exec-runner.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
 export { readAnswer } from './read-answer.js';

@@ -1,7 +1,7 @@
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { ExecId, ExecRecord, ExecSubmission, FinishedExec } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
-import type { EngineCapacity } from '@secbox/policy';
+import type { EngineCapacity, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
 import type { AdmissionLimits } from './admission.js';
 
@@ -23,5 +23,7 @@ export interface ExecRunnerOptions {
   /** Marks our containers, so that clean-up touches no one else's. */
   readonly dataDir: string;
   readonly capacity: EngineCapacity;
+  /** The administrator's part in every policy, as it is at this moment. */
+  readonly policySettings: () => PolicySettings;
   readonly admission: AdmissionLimits;
 }

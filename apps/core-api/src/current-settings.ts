@@ -1,0 +1,54 @@
+import { settingsSchema, type Settings, type SettingsVersion } from '@secbox/contracts';
+import type { SettingsStore } from '@secbox/database';
+import { parseSettings, type EngineCapacity, type PolicySettings } from '@secbox/policy';
+import { validatorOf } from './validate.js';
+
+export interface CurrentSettingsOptions {
+  readonly store: Pick<SettingsStore, 'current' | 'put' | 'history'>;
+  readonly capacity: EngineCapacity;
+  /** Told of each new version, once it is stored. */
+  readonly onChange: (settings: Settings) => void;
+}
+
+/** The Settings that hold now, kept at hand because every exec asks for them. */
+export class CurrentSettings {
+  readonly #options: CurrentSettingsOptions;
+  readonly #validate = validatorOf<Settings>(settingsSchema);
+  #current: SettingsVersion;
+
+  private constructor(options: CurrentSettingsOptions, current: SettingsVersion) {
+    this.#options = options;
+    this.#current = current;
+  }
+
+  static async load(options: CurrentSettingsOptions): Promise<CurrentSettings> {
+    return new CurrentSettings(options, await options.store.current());
+  }
+
+  get(): SettingsVersion {
+    return this.#current;
+  }
+
+  /** The part that policies are merged with. */
+  policy(): PolicySettings {
+    const { version, settings } = this.#current;
+    return { version, ...parseSettings(settings.policy ?? {}, undefined, '/policy') };
+  }
+
+  /** Checks and stores a new version in place of the one it says it replaces. */
+  async put(body: unknown, replaces: number): Promise<SettingsVersion> {
+    const settings = this.#validate(body);
+    parseSettings(settings.policy ?? {}, this.#options.capacity, '/policy');
+    const stored = await this.#options.store.put(settings, replaces, new Date());
+    // A slower put of an older version must not take the place of a newer one.
+    if (stored.version > this.#current.version) {
+      this.#current = stored;
+      this.#options.onChange(stored.settings);
+    }
+    return stored;
+  }
+
+  history(limit: number, before?: number): Promise<SettingsVersion[]> {
+    return this.#options.store.history(limit, before);
+  }
+}

@@ -1,0 +1,48 @@
+/** What an administrator decides for the whole installation. Absent means: the built-in default. */
+export interface Settings {
+  readonly sandbox?: SandboxSettings;
+  /** Checked by the policy package, which knows the hard ceilings. */
+  readonly policy?: { readonly values?: unknown; readonly ceilings?: unknown };
+}
+
+export interface SandboxSettings {
+  readonly max_concurrent_execs?: number;
+  readonly max_queued_execs?: number;
+  /** Where projects lie; taken when the server starts. */
+  readonly workspace_root_win?: string;
+  readonly workspace_root_wsl?: string;
+  readonly workspace_root?: string;
+}
+
+/** One stored version. Version 0 is the empty Settings of a new installation and is not stored. */
+export interface SettingsVersion {
+  readonly version: number;
+  readonly settings: Settings;
+  readonly created_at: string | null;
+}
+
+const path = { type: 'string', minLength: 1, maxLength: 1024 } as const;
+
+export const settingsSchema = {
+  $id: 'urn:secbox:settings',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    sandbox: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        max_concurrent_execs: { type: 'integer', minimum: 1, maximum: 256 },
+        max_queued_execs: { type: 'integer', minimum: 0, maximum: 100_000 },
+        workspace_root_win: path,
+        workspace_root_wsl: path,
+        workspace_root: path,
+      },
+    },
+    policy: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { values: { type: 'object' }, ceilings: { type: 'object' } },
+    },
+  },
+} as const;
