@@ -24,6 +24,8 @@ const layer = (displayName, testMatch, more = {}) => ({
 });
 
 export default {
+  // Real engines on busy machines: a limit that only something that hangs will meet.
+  testTimeout: 120_000,
   projects: [
     layer('unit', ['*.test.ts'], {
       testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.(contract|http|docker)\\.test\\.ts$'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { containersOf, inspectContainer, runningContainer } from './engine-view.js';
 import { startRunningService, type RunningService } from './running-service.js';
@@ -48,7 +49,10 @@ function hardeningOf(inspected: Record<string, unknown>): Record<string, unknown
     WorkingDir: Config['WorkingDir'],
     Tty: Config['Tty'],
     Labels: Object.fromEntries(Object.entries(Config.Labels).filter(([key]) => key.startsWith('secbox'))),
-    HostConfig: Object.fromEntries(listed),
+    HostConfig: {
+      ...Object.fromEntries(listed),
+      SecurityOpt: securityOptions(HostConfig['SecurityOpt'] as string[]),
+    },
     // Engines differ in whether they list an unset field, so these are named to be seen.
     Unset: mustBeUnset.filter((key) => isUnset(HostConfig[key])),
     Mounts: Mounts.map(({ Type, Source, Destination, RW, Propagation }) => ({
@@ -60,6 +64,14 @@ function hardeningOf(inspected: Record<string, unknown>): Record<string, unknown
     })).sort((a, b) => (a.Destination < b.Destination ? -1 : 1)),
     Networks: Object.keys(NetworkSettings.Networks).filter((network) => network !== 'none'),
   };
+}
+
+/** The seccomp profile is long; that it is ours, to the letter, is what counts. */
+function securityOptions(options: readonly string[]): string[] {
+  const profile = readFileSync(new URL('../../docker/seccomp.json', import.meta.url), 'utf8');
+  return options.map((option) =>
+    option === `seccomp=${profile}` ? 'seccomp=<docker/seccomp.json>' : option,
+  );
 }
 
 interface Inspected {
@@ -206,6 +218,34 @@ except OSError:
       ].join('\n'),
     );
     expect(stdout).toBe('done\n');
+  });
+
+  test('exotic sockets, io_uring, tracing and user namespaces are closed; localhost works (cases 39, 40)', async () => {
+    const { stdout } = await service.python(`
+import ctypes, os, socket, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, number, *arguments):
+    print(name, 'open' if libc.syscall(number, *arguments) >= 0 else ctypes.get_errno())
+for name, family in [('vsock', 40), ('packet', 17), ('alg', 38), ('netlink', 16)]:
+    try:
+        socket.socket(family, socket.SOCK_DGRAM)
+        print(name, 'open')
+    except OSError as error:
+        print(name, error.errno)
+if os.uname().machine == 'x86_64':
+    call('io_uring_setup', 425, 1, 0)
+    call('ptrace', 101, 0, 0, 0, 0)
+    call('unshare', 272, 0x10000000)
+    call('prlimit of the init', 302, 1, 7, 0, 0)
+    call('keyctl', 250, 0, -3)
+server = socket.create_server(('localhost', 0))
+threading.Thread(target=lambda: server.accept()[0].sendall(b'hello')).start()
+print(socket.create_connection(('localhost', server.getsockname()[1])).recv(5).decode())
+`);
+    const lines = stdout.trim().split('\n');
+    expect(lines.at(-1)).toBe('hello');
+    expect(lines.length).toBeGreaterThanOrEqual(5);
+    expect(lines.filter((line) => line.endsWith('open'))).toEqual([]);
   });
 
   test('python, python3, pip and the tools the API promises are there', async () => {

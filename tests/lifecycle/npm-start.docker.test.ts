@@ -90,7 +90,6 @@ describe('npm start', () => {
         error_reason: 'interrupted: the server was stopped',
       });
     },
-    120_000,
   );
 
   test('a port that is taken, or a data folder that is in use, is told in one line', async () => {
@@ -107,5 +106,5 @@ describe('npm start', () => {
     expect((await samePort.ended).code).toBe(1);
     expect(samePort.printed()).not.toMatch(/^\s+at /m);
     await rm(other, { recursive: true, force: true });
-  }, 120_000);
+  });
 });

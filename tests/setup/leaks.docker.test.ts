@@ -23,10 +23,11 @@ async function createContainer(Labels: Labels): Promise<string> {
 async function createVolume(Labels: Labels): Promise<string> {
   return ((await api.call('POST', '/volumes/create', { json: { Labels } })) as { Name: string }).Name;
 }
-const isGone = (route: string) => api.call('GET', route).then(
-  () => false,
-  () => true,
-);
+const isGone = (route: string) =>
+  api.call('GET', route).then(
+    () => false,
+    () => true,
+  );
 
 test('what tests leave behind is found, named and ended; what is of others stays', async () => {
   const temporary = await realpath(await mkdtemp(join(tmpdir(), 'leaks-')));

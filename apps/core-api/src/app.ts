@@ -1,13 +1,16 @@
+import type { ExecRunner } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
 import express, { type Express } from 'express';
 import { answerErrors, routeNotFound } from './answer-errors.js';
 import type { HealthCheck } from './health.js';
 import { requestLog } from './request-log.js';
+import { eventRoutes } from './routes/events.js';
 import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
 import { healthRoutes } from './routes/health.js';
 import { settingsRoutes, type SettingsRoutesOptions } from './routes/settings.js';
 
 export interface AppParts extends ExecRoutesOptions, SettingsRoutesOptions {
+  readonly runner: ExecRunner;
   readonly logger: Logger;
   readonly checkHealth: HealthCheck;
 }
@@ -20,6 +23,7 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(parts.logger));
   app.use(healthRoutes(parts.checkHealth));
   app.use(execRoutes(parts));
+  app.use(eventRoutes(parts.runner));
   app.use(settingsRoutes(parts));
   app.use(routeNotFound);
   app.use(answerErrors(parts.logger));

@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -35,6 +35,9 @@ export interface ServiceOptions {
   readonly version: string;
 }
 
+/** From the sources as from the compiled files, the repository's own. */
+const seccompProfilePath = new URL('../../../docker/seccomp.json', import.meta.url);
+
 /** Wires the parts together and serves. What was opened is closed again when a later part fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, logger } = options;
@@ -52,7 +55,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => database.close());
 
     const dockerHost = config.dockerHost ?? defaultDockerHost;
-    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath));
+    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath), {
+      seccompProfile: await readFile(seccompProfilePath, 'utf8'),
+    });
     const { cpus, memoryBytes } = await engine.info();
     const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
     const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);

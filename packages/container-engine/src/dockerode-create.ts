@@ -3,7 +3,7 @@ import type { ContainerSpec } from './container-engine.js';
 import { bindMountsOf, labelsOf, openFiles, sandboxUser, scratch, sharedMemoryBytes } from './hardening.js';
 
 /** The create call of one hardened container. `tests/` holds the engine's own view of it as a golden file. */
-export function createOptions(spec: ContainerSpec): ContainerCreateOptions {
+export function createOptions(spec: ContainerSpec, seccompProfile: string): ContainerCreateOptions {
   return {
     Image: spec.imageId,
     Cmd: [...spec.command],
@@ -18,8 +18,8 @@ export function createOptions(spec: ContainerSpec): ContainerCreateOptions {
     OpenStdin: true,
     StdinOnce: true,
     Tty: false,
-    NetworkDisabled: true,
     HostConfig: {
+      // Not `NetworkDisabled`: with that the engine leaves /etc/hosts empty, and localhost has no address.
       NetworkMode: 'none',
       IpcMode: 'private',
       PidMode: '',
@@ -27,7 +27,7 @@ export function createOptions(spec: ContainerSpec): ContainerCreateOptions {
       Privileged: false,
       CapDrop: ['ALL'],
       CapAdd: [],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', `seccomp=${seccompProfile}`],
       ReadonlyRootfs: spec.readOnlyRoot,
       Tmpfs: { ...scratch },
       ShmSize: sharedMemoryBytes,

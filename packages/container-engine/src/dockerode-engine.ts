@@ -14,14 +14,16 @@ import type {
 import { demultiplex } from './demultiplex.js';
 import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
-import { labels } from './hardening.js';
+import { labels, type EngineHardening } from './hardening.js';
 
 /** Talks to the engine's HTTP API. */
 export class DockerodeEngine implements ContainerEngine {
   readonly #docker: Docker;
+  readonly #seccompProfile: string;
 
-  constructor(endpoint: EngineEndpoint) {
+  constructor(endpoint: EngineEndpoint, { seccompProfile }: EngineHardening) {
     this.#docker = new Docker(endpoint);
+    this.#seccompProfile = seccompProfile;
   }
 
   async info(): Promise<EngineInfo> {
@@ -45,7 +47,10 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
-    const container = await told('create', this.#docker.createContainer(createOptions(spec)));
+    const container = await told(
+      'create',
+      this.#docker.createContainer(createOptions(spec, this.#seccompProfile)),
+    );
     return container.id;
   }
 

@@ -14,6 +14,12 @@ export const labels = {
   dataDir: 'secbox.data_dir',
 } as const;
 
+/** What every container of an engine gets, whatever its spec. */
+export interface EngineHardening {
+  /** The content of docker/seccomp.json. */
+  readonly seccompProfile: string;
+}
+
 export const sandboxUser = '1000:1000';
 export const sharedMemoryBytes = 16 * 1024 * 1024;
 export const openFiles = 1024;

@@ -12,7 +12,7 @@ export type {
 } from './container-engine.js';
 export { DockerodeEngine } from './dockerode-engine.js';
 export { defaultDockerHost, parseDockerHost, type EngineEndpoint } from './endpoint.js';
-export { bindMountsOf, containerPaths, labels } from './hardening.js';
+export { bindMountsOf, containerPaths, labels, type EngineHardening } from './hardening.js';
 export { hasInit, initPath } from './init-image.js';
 export { InitError } from './init/init-error.js';
 export type { InitExit } from './init/init-frame.js';

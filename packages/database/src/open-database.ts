@@ -20,6 +20,8 @@ export async function openDatabase(path: string): Promise<Database> {
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
   try {
     await migrate(db, path);
+    // An up-to-date file opens read-only without a word.
+    assertWritable(sqlite, path);
   } catch (error) {
     await db.destroy();
     throw error;
@@ -27,18 +29,15 @@ export async function openDatabase(path: string): Promise<Database> {
   return {
     execs: new ExecStore(db),
     settings: new SettingsStore(db),
-    checkWritable: () =>
-      Promise.resolve().then(() => {
-        // Takes the write lock and gives it back: nothing is written, but a full or locked database says so.
-        sqlite.exec('BEGIN IMMEDIATE; ROLLBACK;');
-      }),
+    checkWritable: () => Promise.resolve().then(() => assertWritable(sqlite, path)),
     close: () => db.destroy(),
   };
 }
 
 function openFile(path: string): Sqlite.Database {
+  let sqlite: Sqlite.Database | undefined;
   try {
-    const sqlite = new Sqlite(path);
+    sqlite = new Sqlite(path);
     // WAL: readers never wait for the writer. FULL: an acknowledged audit row survives a power cut.
     sqlite.pragma('journal_mode = WAL');
     sqlite.pragma('synchronous = FULL');
@@ -46,13 +45,8 @@ function openFile(path: string): Sqlite.Database {
     sqlite.pragma('busy_timeout = 5000');
     return sqlite;
   } catch (error) {
-    throw new SecboxError(
-      'database_unavailable',
-      `The database ${path} cannot be opened: ${reason(error)}.`,
-      {
-        cause: error,
-      },
-    );
+    sqlite?.close();
+    throw unavailable(`The database ${path} cannot be opened`, error);
   }
 }
 
@@ -65,13 +59,19 @@ async function migrate(db: Kysely<Tables>, path: string): Promise<void> {
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error')?.migrationName;
   const at = failed === undefined ? '' : ` at ${failed}`;
-  throw new SecboxError(
-    'database_unavailable',
-    `The database ${path} could not be brought up to date${at}: ${reason(error)}.`,
-    { cause: error },
-  );
+  throw unavailable(`The database ${path} could not be brought up to date${at}`, error);
 }
 
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+/** Takes the write lock and gives it back: nothing is written, but a read-only or locked database says so. */
+function assertWritable(sqlite: Sqlite.Database, path: string): void {
+  try {
+    sqlite.exec('UPDATE sandbox_execs SET status = status WHERE false');
+  } catch (error) {
+    throw unavailable(`The database ${path} cannot be written`, error);
+  }
+}
+
+function unavailable(what: string, error: unknown): SecboxError {
+  const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
+  return new SecboxError('database_unavailable', `${what}: ${reason}.`, { cause: error });
 }

@@ -9,9 +9,11 @@ import { mergePolicy } from '@secbox/policy';
 import { Admission, type AdmissionLimits } from './admission.js';
 import { planExec, submissionOf, type ExecPlan } from './exec-plan.js';
 import { StopReason, withoutResult } from './exec-outcome.js';
+import { Progress } from './progress.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import { settledWithin } from './settled-within.js';
+import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
 
 /** An exec that is recorded and on its way. */
 export interface SubmittedExec {
@@ -22,6 +24,7 @@ export interface SubmittedExec {
 
 interface Underway {
   readonly stop: AbortController;
+  readonly progress: Progress;
   /** Settles when the row has its final status; never rejects. */
   readonly end: Promise<SecboxError | undefined>;
 }
@@ -64,12 +67,16 @@ export class ExecRunner {
       throw error;
     }
     const stop = new AbortController();
+    const progress = new Progress();
     const place = { projectId: plan.projectId, memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
     const running = reservation.admit(place, () =>
-      runPlan({ ...this.#options, plan, submission, stop: stop.signal }),
+      runPlan({ ...this.#options, plan, submission, stop: stop.signal, progress }),
     );
-    const end = this.#seal(plan, running).finally(() => this.#underway.delete(plan.execId));
-    this.#underway.set(plan.execId, { stop, end });
+    const end = this.#seal(plan, running).finally(() => {
+      this.#underway.delete(plan.execId);
+      progress.report();
+    });
+    this.#underway.set(plan.execId, { stop, progress, end });
     return { execId: plan.execId, wait: (ms) => settledWithin(ms, end) };
   }
 
@@ -79,6 +86,18 @@ export class ExecRunner {
     underway?.stop.abort(new StopReason('cancelled', 'cancelled by a caller'));
     await underway?.end;
     return this.find(execId);
+  }
+
+  /** Follows an exec from a position on, until its end or until the watcher leaves. */
+  async watch(execId: ExecId, from: WatchPosition, signal: AbortSignal): Promise<AsyncIterable<ExecEvent>> {
+    const { project_id: projectId } = await this.find(execId);
+    return watchExec({
+      folders: this.#options.workspace.foldersOf(projectId, execId),
+      find: () => this.find(execId),
+      progress: this.#underway.get(execId)?.progress,
+      from,
+      signal,
+    });
   }
 
   async find(execId: ExecId): Promise<ExecRecord> {

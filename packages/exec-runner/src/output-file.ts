@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { Directory } from '@secbox/workspace';
+import type { Progress } from './progress.js';
 
 export interface OutputSummary {
   readonly size: number;
@@ -13,17 +14,24 @@ export interface OutputSummary {
 export class OutputFile {
   readonly #file: FileHandle;
   readonly #limit: number;
+  readonly #progress: Progress;
   readonly #hash = createHash('sha256');
   #size = 0;
   #truncated = false;
 
-  private constructor(file: FileHandle, limit: number) {
+  private constructor(file: FileHandle, limit: number, progress: Progress) {
     this.#file = file;
     this.#limit = limit;
+    this.#progress = progress;
   }
 
-  static async create(folder: Directory, name: string, limit: number): Promise<OutputFile> {
-    return new OutputFile(await folder.createFile(name, 0o644), limit);
+  static async create(
+    folder: Directory,
+    name: string,
+    limit: number,
+    progress: Progress,
+  ): Promise<OutputFile> {
+    return new OutputFile(await folder.createFile(name, 0o644), limit, progress);
   }
 
   async append(data: Buffer): Promise<void> {
@@ -33,6 +41,7 @@ export class OutputFile {
     this.#hash.update(kept);
     this.#size += kept.length;
     await this.#file.appendFile(kept);
+    this.#progress.report();
   }
 
   async close(): Promise<OutputSummary> {

@@ -13,12 +13,14 @@ import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import { OutputFile } from './output-file.js';
+import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
 
 export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' | 'records' | 'dataDir'> {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
+  readonly progress: Progress;
 }
 
 const maxArtifactEntries = 10_000;
@@ -33,8 +35,18 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
     within(Directory.open(folders.spool), (staging) => writeInputs(target, staging, plan.inputs)),
   );
   return within(Directory.open(folders.spool), async (spool) => {
-    const stdout = await OutputFile.create(spool, 'stdout.txt', plan.policy.values.max_stdout_bytes);
-    const stderr = await OutputFile.create(spool, 'stderr.txt', plan.policy.values.max_stderr_bytes);
+    const stdout = await OutputFile.create(
+      spool,
+      'stdout.txt',
+      plan.policy.values.max_stdout_bytes,
+      run.progress,
+    );
+    const stderr = await OutputFile.create(
+      spool,
+      'stderr.txt',
+      plan.policy.values.max_stderr_bytes,
+      run.progress,
+    );
     let startedAt = new Date();
     const running = runContainer({
       engine: run.engine,
@@ -47,6 +59,7 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
       onStarting: async () => {
         startedAt = new Date();
         await run.records.markRunning(plan.execId, startedAt.toISOString());
+        run.progress.report();
       },
     });
     const [result, output] = await closing(running, { stdout, stderr });

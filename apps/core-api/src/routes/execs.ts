@@ -22,11 +22,11 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
     .route('/sandbox/execs')
     .post(readBody, async (request: Request, response: Response) => {
       const waitMs = preferredWait(request);
-      const { execId, wait } = await runner.submit(validate(request.body));
-      const failure = await wait(waitMs);
+      const submitted = await runner.submit(validate(request.body));
+      const failure = await submitted.wait(waitMs);
       if (failure) throw failure;
-      const record = await runner.find(execId);
-      if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${execId}`);
+      const record = await runner.find(submitted.execId);
+      if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${record.exec_id}`);
       response.json(await readAnswer(record, workspace));
     })
     .all(methodNotAllowed('POST'));

@@ -1,0 +1,122 @@
+import { isFinal, type ExecRecord, type ExecStatus } from '@secbox/contracts';
+import { Directory, isErrno, type ExecFolders } from '@secbox/workspace';
+import type { FileHandle } from 'node:fs/promises';
+import type { Progress } from './progress.js';
+
+export const outputStreams = ['stdout', 'stderr'] as const;
+export type OutputStream = (typeof outputStreams)[number];
+
+/** How much of an exec a watcher has seen. */
+export interface WatchPosition {
+  readonly stdout: number;
+  readonly stderr: number;
+  /** 0: nothing, 1: that it waits, 2: that it runs, 3: its end. */
+  readonly state: number;
+}
+
+export type ExecEvent = { readonly position: WatchPosition } & (
+  | { readonly type: 'state'; readonly status: ExecStatus }
+  | { readonly type: OutputStream; readonly data: Buffer }
+);
+
+export interface ExecWatch {
+  readonly folders: ExecFolders;
+  readonly find: () => Promise<ExecRecord>;
+  /** Undefined when the exec is not under way: then all there is to see is there already. */
+  readonly progress: Progress | undefined;
+  readonly from: WatchPosition;
+  readonly signal: AbortSignal;
+}
+
+const chunkBytes = 48 * 1024;
+
+/** Everything after `from`, in order, until the end of the exec. What was printed comes before the end is told. */
+export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
+  let position = watch.from;
+  const files = new OutputReader(watch.folders);
+  try {
+    while (!watch.signal.aborted) {
+      const changed = watch.progress?.next();
+      const { status } = await watch.find();
+      const state = stateNumber(status);
+      if (state > position.state && !isFinal(status)) {
+        position = { ...position, state };
+        yield { type: 'state', status, position };
+      }
+      for (const stream of outputStreams) {
+        for await (const data of files.readFrom(stream, position[stream], isFinal(status))) {
+          position = { ...position, [stream]: position[stream] + data.length };
+          yield { type: stream, data, position };
+        }
+      }
+      if (isFinal(status)) {
+        position = { ...position, state };
+        yield { type: 'state', status, position };
+        return;
+      }
+      await Promise.race([changed, aborted(watch.signal)]);
+    }
+  } finally {
+    await files.close();
+  }
+}
+
+function stateNumber(status: ExecStatus): number {
+  if (isFinal(status)) return 3;
+  return status === 'running' ? 2 : 1;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Reads the output where it is: in the spool while the exec runs, then where it was published. */
+class OutputReader {
+  readonly #folders: ExecFolders;
+  /** Kept open: a file that is published meanwhile is still the same. */
+  readonly #files = new Map<OutputStream, FileHandle>();
+
+  constructor(folders: ExecFolders) {
+    this.#folders = folders;
+  }
+
+  async *readFrom(stream: OutputStream, start: number, over: boolean): AsyncGenerator<Buffer> {
+    const file = await this.#open(stream, over);
+    if (!file) return;
+    for (let at = start; ;) {
+      const buffer = Buffer.alloc(chunkBytes);
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.#files.values()) await file.close();
+  }
+
+  /** The artifact folder is the program's own until it is over: whatever is called stdout.txt there is not ours. */
+  async #open(stream: OutputStream, over: boolean): Promise<FileHandle | undefined> {
+    const opened = this.#files.get(stream);
+    if (opened) return opened;
+    const name = `${stream}.txt`;
+    const file = await openIn(over ? this.#folders.artifacts : this.#folders.spool, name);
+    if (file) this.#files.set(stream, file);
+    return file;
+  }
+}
+
+async function openIn(folder: string, name: string): Promise<FileHandle | undefined> {
+  try {
+    const directory = await Directory.open(folder);
+    try {
+      return await directory.openFile(name);
+    } finally {
+      await directory.close();
+    }
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
