@@ -1,11 +1,10 @@
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { withLock } from './lock.mjs';
 import { findProgram, runProgram, systemPath } from './run-program.mjs';
 
-const GUARD = '/usr/sbin/policy-rc.d';
-const SAVED_GUARD = '/usr/sbin/policy-rc.d.before-secbox';
 const GUARD_MARK = 'written by Secbox while it installs packages';
 const LOCK = '/run/secbox-apt.lock';
 const REFUSED = 101;
@@ -124,18 +123,21 @@ function aptEnvironment(env) {
  * Debian starts the services of the packages it installs unless policy-rc.d
  * says no. We want the programs only.
  *
+ * @param {string} [folder] where policy-rc.d is
  * @returns {() => void} puts things back as they were
  */
-function guardServices() {
-  if (existsSync(GUARD) && !readFileSync(GUARD, 'utf8').includes(GUARD_MARK)) {
-    if (spawnSync(GUARD, ['docker', 'start'], { stdio: 'ignore' }).status === REFUSED) return () => undefined;
-    renameSync(GUARD, SAVED_GUARD);
+export function guardServices(folder = '/usr/sbin') {
+  const guard = path.join(folder, 'policy-rc.d');
+  const saved = path.join(folder, 'policy-rc.d.before-secbox');
+  if (existsSync(guard) && !readFileSync(guard, 'utf8').includes(GUARD_MARK)) {
+    if (spawnSync(guard, ['docker', 'start'], { stdio: 'ignore' }).status === REFUSED) return () => undefined;
+    renameSync(guard, saved);
   }
-  writeFileSync(GUARD, `#!/bin/sh\n# ${GUARD_MARK}; may be removed when no set-up runs\nexit ${REFUSED}\n`);
-  chmodSync(GUARD, 0o755);
+  writeFileSync(guard, `#!/bin/sh\n# ${GUARD_MARK}; may be removed when no set-up runs\nexit ${REFUSED}\n`);
+  chmodSync(guard, 0o755);
   return () => {
     // A saved one may also be of an earlier set-up that was killed.
-    if (existsSync(SAVED_GUARD)) renameSync(SAVED_GUARD, GUARD);
-    else rmSync(GUARD, { force: true });
+    if (existsSync(saved)) renameSync(saved, guard);
+    else rmSync(guard, { force: true });
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { aptInstall, canUseApt } from './apt.mjs';
 import { Failure } from './failure.mjs';
@@ -44,8 +43,7 @@ export async function obtainPackages(options) {
  * @param {() => Promise<T>} work
  */
 export function withRepositoryLock({ root, signal, say }, work) {
-  const id = createHash('sha256').update(root).digest('hex').slice(0, 12);
-  const folder = path.join(os.tmpdir(), `secbox-setup-${id}.lock`);
+  const folder = path.join(root, 'data', 'setup.lock');
   const onWait = (/** @type {number} */ pid) => say(`waiting for another set-up (pid ${pid})`);
   return withLock(folder, { signal, timeoutMs: 1_800_000, onWait }, work);
 }

@@ -88,6 +88,20 @@ export async function privateEngineAnswers(paths) {
 }
 
 /**
+ * @param {EnginePaths} paths
+ * @param {AbortSignal} signal
+ * @returns {Promise<boolean>} whether our engine answers, given the time to start if it runs
+ */
+async function answersSoon(paths, signal) {
+  const deadline = Date.now() + START_MS;
+  while ((await runningPid(paths)) !== undefined && Date.now() < deadline) {
+    if (await privateEngineAnswers(paths)) return true;
+    await sleep(50, undefined, { signal });
+  }
+  return false;
+}
+
+/**
  * Starts our dockerd unless it runs already. Of many callers at once only one
  * starts it, the others wait for it.
  *
@@ -101,7 +115,7 @@ export async function startPrivateEngine(paths, { dockerd, env, signal, say }) {
     paths.lock,
     { signal, timeoutMs: 300_000, onWait: (pid) => say(`waiting for another start (pid ${pid})`) },
     async () => {
-      if (await privateEngineAnswers(paths)) return { startedHere: false };
+      if (await answersSoon(paths, signal)) return { startedHere: false };
       say('starting dockerd');
       await clearRemains(paths);
       await launch(paths, dockerd, env, signal);

@@ -8,7 +8,7 @@ export class EngineClient {
 
   constructor(dockerHost = process.env['DOCKER_HOST']) {
     if (dockerHost === undefined) throw new Error('These tests need an engine: set DOCKER_HOST.');
-    this.#endpoint = parseDockerHost(dockerHost) as RequestOptions;
+    this.#endpoint = parseDockerHost(dockerHost);
   }
 
   call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown> {

@@ -20,10 +20,10 @@ const header = readFileSync(join(root, 'docker/sandbox/init/protocol.h'), 'utf8'
 const document = readFileSync(join(root, 'docs/init-protocol.md'), 'utf8');
 
 /** Every number that the C side defines. */
-const defined = Object.fromEntries(
-  [...header.matchAll(/^#define (\w+) (0x[0-9a-f]+|\d+|'.')$/gm)].map(([, name, value]) => [
+const defined: Record<string, number> = Object.fromEntries(
+  [...header.matchAll(/^#define (\w+) (0x[0-9a-f]+|\d+|'.')$/gm)].map(([, name = '', value = '']) => [
     name,
-    value?.startsWith("'") ? value.charCodeAt(1) : Number(value),
+    value.startsWith("'") ? value.charCodeAt(1) : Number(value),
   ]),
 );
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -56,6 +56,40 @@ describe('the stamp', () => {
   ])('no longer holds when %s', async (_, change) => {
     await stamp(wantedStamp(at.root));
     await change();
+    expect(isInstalled(at.root)).toBe(false);
+  });
+});
+
+describe('an install', () => {
+  /** An npx that prints and ends as it is told, and notes how it was called. */
+  async function install(script: string): Promise<unknown> {
+    const bin = join(at.root, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'npx'), `#!/bin/sh\necho "$@" >> "${at.root}/calls"\n${script}\n`, {
+      mode: 0o755,
+    });
+    await mkdir(join(at.root, 'node_modules'));
+    return obtainPackages({
+      root: at.root,
+      env: { PATH: bin },
+      signal: new AbortController().signal,
+      say: () => undefined,
+    });
+  }
+  const calls = () => readFile(join(at.root, 'calls'), 'utf8');
+
+  test('asks for the very pnpm of packageManager and the frozen lockfile, and then is stamped', async () => {
+    expect(await install('exit 0')).toEqual({ installed: true });
+    expect(await calls()).toBe('--yes pnpm@10.1.2 install --frozen-lockfile --reporter=ndjson\n');
+    expect(isInstalled(at.root)).toBe(true);
+  });
+
+  test('that fails shows why and leaves no stamp', async () => {
+    const event = '{"level":"error","err":{"message":"ERR_PNPM_OUTDATED_LOCKFILE"}}';
+    await expect(install(`echo '${event}'; exit 1`)).rejects.toMatchObject({
+      message: 'The packages could not be installed.',
+      details: 'ERR_PNPM_OUTDATED_LOCKFILE',
+    });
     expect(isInstalled(at.root)).toBe(false);
   });
 });

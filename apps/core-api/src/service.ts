@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Settings } from '@secbox/contracts';
 import { defaultDockerHost, DockerodeEngine, parseDockerHost } from '@secbox/container-engine';
 import { lockInstance, openDatabase } from '@secbox/database';
-import { ExecRunner, recover, type AdmissionLimits } from '@secbox/exec-runner';
+import { ExecRunner, recover, Vault, type AdmissionLimits } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
 import type { EngineCapacity } from '@secbox/policy';
 import {
@@ -79,6 +79,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const runner = new ExecRunner({
       ...parts,
+      vault: await Vault.open(join(dataDir, 'secret.key')),
       imageReference: config.sandboxImage,
       capacity,
       policySettings: () => settings.policy(),

@@ -31,11 +31,11 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       ReadonlyRootfs: spec.readOnlyRoot,
       Tmpfs: { ...scratch },
       ShmSize: sharedMemoryBytes,
-      Memory: spec.memoryBytes,
+      Memory: limit('memoryBytes', spec.memoryBytes),
       // Equal to Memory: no swap, so a limit is a limit.
-      MemorySwap: spec.memoryBytes,
-      NanoCpus: Math.round(spec.cpus * 1e9),
-      PidsLimit: spec.pids,
+      MemorySwap: limit('memoryBytes', spec.memoryBytes),
+      NanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
+      PidsLimit: limit('pids', spec.pids),
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: openFiles, Hard: openFiles },
@@ -55,4 +55,10 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       RestartPolicy: { Name: 'no' },
     },
   };
+}
+
+/** The engine reads 0, less than 0 and null (which NaN and Infinity become on the wire) as no limit at all. */
+function limit(field: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
+  return value;
 }

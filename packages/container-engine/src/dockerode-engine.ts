@@ -1,5 +1,5 @@
 import Docker from 'dockerode';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { SecboxError } from '@secbox/contracts';
 import type {
   Attachment,
@@ -22,7 +22,7 @@ export class DockerodeEngine implements ContainerEngine {
   readonly #seccompProfile: string;
 
   constructor(endpoint: EngineEndpoint, { seccompProfile }: EngineHardening) {
-    this.#docker = new Docker(endpoint);
+    this.#docker = new Docker({ ...noEnvironment, ...endpoint });
     this.#seccompProfile = seccompProfile;
   }
 
@@ -42,7 +42,7 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
-    const image = await unlessMissing(told('image inspect', this.#docker.getImage(reference).inspect()));
+    const image = await unless([404], told('image inspect', this.#docker.getImage(reference).inspect()));
     return image && imageOf(image);
   }
 
@@ -71,20 +71,26 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async wait(id: ContainerId): Promise<ContainerEnd> {
-    const container = this.#docker.getContainer(id);
-    const { StatusCode } = (await told('wait', container.wait({ condition: 'not-running' }))) as {
-      StatusCode: number;
-    };
-    const { State } = await told('inspect', container.inspect());
-    return { exitCode: StatusCode, outOfMemory: State.OOMKilled };
+    const exitCode = await told('wait', this.#waitUntil('not-running', id));
+    const { State } = await told('inspect', this.#docker.getContainer(id).inspect());
+    return { exitCode, outOfMemory: State.OOMKilled };
   }
 
   async kill(id: ContainerId): Promise<void> {
-    await unlessOver(told('kill', this.#docker.getContainer(id).kill({ signal: 'SIGKILL' })));
+    const killed = told('kill', this.#docker.getContainer(id).kill({ signal: 'SIGKILL' }));
+    // Gone, or not running.
+    await unless([404, 409], killed);
   }
 
   async remove(id: ContainerId): Promise<void> {
-    await unlessOver(told('remove', this.#docker.getContainer(id).remove({ force: true, v: true })));
+    const removing = told('remove', this.#docker.getContainer(id).remove({ force: true, v: true }));
+    try {
+      await unless([404], removing);
+    } catch (error) {
+      // Another call is at it, and is waited for: what is removed must be gone.
+      if (statusOf(error) !== 409) throw error;
+      await unless([404], told('wait', this.#waitUntil('removed', id)));
+    }
   }
 
   async listOwned(dataDir: string): Promise<OwnedContainer[]> {
@@ -96,6 +102,44 @@ export class DockerodeEngine implements ContainerEngine {
       running: container.State === 'running',
     }));
   }
+
+  /** Read as a stream: dockerode's own call never ends when the connection is lost after the answer began. */
+  async #waitUntil(condition: 'not-running' | 'removed', id: ContainerId): Promise<number> {
+    const answer = await new Promise<Readable>((resolve, reject) => {
+      const call = {
+        path: `/containers/${id}/wait?`,
+        method: 'POST',
+        options: { condition },
+        isStream: true,
+        statusCodes: { 200: true, 404: 'no such container' },
+      };
+      (this.#docker.modem as Modem).dial(call, (error, stream) =>
+        stream === null ? reject(error ?? new Error('no answer')) : resolve(stream),
+      );
+    });
+    const text = (await answer.toArray()).join('');
+    // An engine that is shut down ends the answer before there is one.
+    if (text === '') throw Object.assign(new Error('The answer ended early.'), { code: 'ECONNRESET' });
+    return (JSON.parse(text) as { StatusCode: number }).StatusCode;
+  }
+}
+
+/** dockerode fills what is left out from DOCKER_HOST and its like: only our caller says which engine. */
+const noEnvironment = {
+  socketPath: undefined,
+  host: undefined,
+  port: undefined,
+  protocol: undefined,
+  ca: undefined,
+  cert: undefined,
+  key: undefined,
+  timeout: undefined,
+  pathPrefix: '/',
+};
+
+/** The part of docker-modem that we use; dockerode leaves it untyped. */
+interface Modem {
+  dial(call: object, answered: (error: Error | null, stream: Readable | null) => void): void;
 }
 
 /** The part of the engine's info that we use; dockerode leaves it untyped. */
@@ -121,7 +165,18 @@ function splitOnce(text: string, separator: string): [string, string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-const unreachable = ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE', 'EACCES', 'ETIMEDOUT', 'EHOSTUNREACH'];
+const unreachable = [
+  'ECONNREFUSED',
+  'ENOENT',
+  'ECONNRESET',
+  'EPIPE',
+  'EACCES',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+];
 
 /** An engine that cannot be reached is told apart from one that refuses. */
 async function told<T>(call: string, answer: Promise<T>): Promise<T> {
@@ -142,21 +197,13 @@ async function told<T>(call: string, answer: Promise<T>): Promise<T> {
   }
 }
 
-async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+/** Undefined where the engine refuses with one of these statuses. */
+async function unless<T>(statuses: readonly number[], answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    if (statusOf(error) === 404) return undefined;
+    if (statuses.includes(statusOf(error) ?? 0)) return undefined;
     throw error;
-  }
-}
-
-/** 404: gone. 409: not running, or its removal is under way. Both are what was asked for. */
-async function unlessOver(answer: Promise<unknown>): Promise<void> {
-  try {
-    await answer;
-  } catch (error) {
-    if (statusOf(error) !== 404 && statusOf(error) !== 409) throw error;
   }
 }
 

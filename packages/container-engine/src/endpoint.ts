@@ -18,21 +18,21 @@ export const defaultDockerHost =
 
 /** Reads a DOCKER_HOST value; `certPath` is the folder of DOCKER_CERT_PATH when TLS is wanted. */
 export function parseDockerHost(dockerHost: string, certPath?: string): EngineEndpoint {
-  const url = /^(unix|npipe|tcp|https?):\/\/(.+)$/.exec(dockerHost);
-  const [, scheme, rest] = url ?? [];
-  if (scheme === undefined || rest === undefined) {
+  const [, scheme, rest = ''] = /^(unix|npipe|tcp|https?):\/\/(.+)$/.exec(dockerHost) ?? [];
+  if (scheme === 'unix' || scheme === 'npipe') return { socketPath: rest };
+
+  const [, ipv6, name, port] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?\/?$/i.exec(rest) ?? [];
+  const host = ipv6 ?? name;
+  if (host === undefined || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) {
     throw new TypeError(
       `DOCKER_HOST="${dockerHost}" is not of the form unix://…, npipe://… or tcp://host:port.`,
     );
   }
-  if (scheme === 'unix' || scheme === 'npipe') return { socketPath: rest };
-
-  const { hostname, port } = new URL(`http://${rest}`);
   const tls = certPath !== undefined || scheme === 'https';
   return {
     protocol: tls ? 'https' : 'http',
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: Number(port || (tls ? 2376 : 2375)),
+    host,
+    port: Number(port ?? (tls ? 2376 : 2375)),
     ...(certPath === undefined ? {} : certificates(certPath)),
   };
 }

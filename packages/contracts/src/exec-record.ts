@@ -25,6 +25,11 @@ export interface ExecSubmission {
   readonly env_keys: readonly string[];
   readonly policy_snapshot: PolicySnapshot;
   readonly artifacts_path: string;
+  /** What the caller called this request, so that sending it again does not run it again. */
+  readonly idempotency_key: string | null;
+  /** Keyed hashes: of the request as it was sent, and of everything that was decided to run. */
+  readonly request_hash: string;
+  readonly plan_hash: string;
   readonly created_at: string;
 }
 

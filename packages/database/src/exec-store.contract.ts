@@ -70,6 +70,9 @@ export function submissionOf(changes: Partial<ExecSubmission> = {}): ExecSubmiss
       settings_version: 7,
     },
     artifacts_path: '/data/projects/project-1/artifacts/x',
+    idempotency_key: null,
+    request_hash: 'a'.repeat(64),
+    plan_hash: 'b'.repeat(64),
     created_at: '2024-05-01T10:00:00.000Z',
     ...changes,
   };
@@ -319,7 +322,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
           finishedOf(finalStatuses[n % finalStatuses.length] ?? 'error', { exit_code: n }),
         );
         const results = await Promise.allSettled(
-          ends.map((end, n) => connections[n % connections.length]?.execs.finish(execId, end)),
+          ends.map(async (end, n) => connections[n % connections.length]?.execs.finish(execId, end)),
         );
         const winners = ends.filter((_, n) => results[n]?.status === 'fulfilled');
         expect(winners).toHaveLength(1);
@@ -357,9 +360,9 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         ]);
       });
 
-      test('may be a thousand', async () => {
-        for (let n = 0; n < 1000; n += 1) await insert();
-        expect(await database.execs.unfinished()).toHaveLength(1000);
+      test('may be many', async () => {
+        for (let n = 0; n < 300; n += 1) await insert();
+        expect(await database.execs.unfinished()).toHaveLength(300);
       });
     });
 

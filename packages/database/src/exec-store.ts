@@ -47,6 +47,15 @@ export class ExecStore {
     return row && fromRow(row);
   }
 
+  async findByIdempotencyKey(key: string): Promise<ExecRecord | undefined> {
+    const row = await this.#db
+      .selectFrom('sandbox_execs')
+      .selectAll()
+      .where('idempotency_key', '=', key)
+      .executeTakeFirst();
+    return row && fromRow(row);
+  }
+
   /** Rows that no final status was written for, oldest first. */
   async unfinished(): Promise<ExecRecord[]> {
     const rows = await this.#db

@@ -27,6 +27,9 @@ export interface SandboxExecsTable {
   env_keys: string;
   policy_snapshot: string;
   artifacts_path: string;
+  idempotency_key: string | null;
+  request_hash: string;
+  plan_hash: string;
   status: ExecStatus;
   exit_code: number | null;
   signal: string | null;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   SecboxError,
   newExecId,
@@ -75,7 +76,13 @@ function contentOf(input: ExecInput, index: number): Buffer {
 }
 
 /** The audit row of a plan: everything but the secrets. */
-export function submissionOf(plan: ExecPlan, artifactsPath: string, now: Date): ExecSubmission {
+export function submissionOf(
+  plan: ExecPlan,
+  facts: Pick<
+    ExecSubmission,
+    'artifacts_path' | 'idempotency_key' | 'request_hash' | 'plan_hash' | 'created_at'
+  >,
+): ExecSubmission {
   return {
     exec_id: plan.execId,
     project_id: plan.projectId,
@@ -90,7 +97,20 @@ export function submissionOf(plan: ExecPlan, artifactsPath: string, now: Date): 
     cwd: plan.command.cwd,
     env_keys: plan.command.environmentKeys,
     policy_snapshot: plan.policy,
-    artifacts_path: artifactsPath,
-    created_at: now.toISOString(),
+    ...facts,
+  };
+}
+
+/** Everything in a plan that decides what runs; not its id, which says nothing about it. */
+export function decidedIn(plan: ExecPlan): unknown {
+  return {
+    projectId: plan.projectId,
+    command: plan.command,
+    image: plan.image,
+    policy: plan.policy,
+    inputs: plan.inputs.map(({ path, content }) => ({
+      path: path.join('/'),
+      sha256: createHash('sha256').update(content).digest('hex'),
+    })),
   };
 }

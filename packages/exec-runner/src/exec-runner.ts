@@ -3,23 +3,24 @@ import {
   type ExecId,
   type ExecRecord,
   type ExecRequest,
+  type ExecSubmission,
   type FinishedExec,
 } from '@secbox/contracts';
 import { mergePolicy } from '@secbox/policy';
 import { Admission, type AdmissionLimits } from './admission.js';
-import { planExec, submissionOf, type ExecPlan } from './exec-plan.js';
+import { canonicalJson } from './canonical-json.js';
+import { decidedIn, planExec, submissionOf, type ExecPlan } from './exec-plan.js';
 import { StopReason, withoutResult } from './exec-outcome.js';
 import { Progress } from './progress.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
+import { SubmitOnce, type SubmittedExec } from './submit-once.js';
 import { settledWithin } from './settled-within.js';
 import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
 
-/** An exec that is recorded and on its way. */
-export interface SubmittedExec {
-  readonly execId: ExecId;
-  /** Waits for its end, at most so long. Gives what went wrong on our side, if something did; never rejects. */
-  wait(ms: number): Promise<SecboxError | undefined>;
+interface RequestIdentity {
+  readonly idempotencyKey: string | null;
+  readonly requestHash: string;
 }
 
 interface Underway {
@@ -33,11 +34,16 @@ export class ExecRunner {
   readonly #options: ExecRunnerOptions;
   readonly #admission: Admission;
   readonly #underway = new Map<ExecId, Underway>();
+  readonly #once: SubmitOnce;
   #closing = false;
 
   constructor(options: ExecRunnerOptions) {
     this.#options = options;
     this.#admission = new Admission(options.admission);
+    this.#once = new SubmitOnce({
+      find: (key) => recorded(options.records.findByIdempotencyKey(key)),
+      follow: (execId) => this.#follow(execId),
+    });
   }
 
   /** How many execs wait and run at this moment. */
@@ -50,18 +56,26 @@ export class ExecRunner {
     this.#admission.update(limits);
   }
 
-  /** Records a request and lets it run when it is its turn; throws when it is refused. */
-  async submit(request: ExecRequest): Promise<SubmittedExec> {
-    const plan = await this.#plan(request);
+  /**
+   * Records a request and lets it run when it is its turn; throws when it is refused. With a key, the same
+   * request again is the same exec.
+   */
+  async submit(request: ExecRequest, idempotencyKey?: string): Promise<SubmittedExec> {
+    const requestHash = this.#options.vault.fingerprint(canonicalJson(request));
+    const submitNew = () => this.#submitNew(request, { idempotencyKey: idempotencyKey ?? null, requestHash });
+    return idempotencyKey === undefined
+      ? submitNew()
+      : this.#once.submit(idempotencyKey, requestHash, submitNew);
+  }
+
+  async #submitNew(request: ExecRequest, identity: RequestIdentity): Promise<SubmittedExec> {
+    const plan = await this.#plan(request, identity);
     if (this.#closing)
       throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
-    const { records, workspace } = this.#options;
-    const { artifacts } = workspace.foldersOf(plan.projectId, plan.execId);
-    const submission = submissionOf(plan, artifacts, new Date());
-
+    const submission = this.#submissionOf(plan, identity, new Date());
     const reservation = this.#admission.reserve();
     try {
-      await recorded(records.insert(submission));
+      await recorded(this.#options.records.insert(submission));
     } catch (error) {
       reservation.release();
       throw error;
@@ -77,7 +91,24 @@ export class ExecRunner {
       progress.report();
     });
     this.#underway.set(plan.execId, { stop, progress, end });
-    return { execId: plan.execId, wait: (ms) => settledWithin(ms, end) };
+    return this.#follow(plan.execId);
+  }
+
+  /** An exec that is under way, or over. */
+  #follow(execId: ExecId): SubmittedExec {
+    const end = this.#underway.get(execId)?.end ?? Promise.resolve(undefined);
+    return { execId, wait: (ms) => settledWithin(ms, end) };
+  }
+
+  #submissionOf(plan: ExecPlan, { idempotencyKey, requestHash }: RequestIdentity, now: Date): ExecSubmission {
+    const { workspace, vault } = this.#options;
+    return submissionOf(plan, {
+      artifacts_path: workspace.foldersOf(plan.projectId, plan.execId).artifacts,
+      idempotency_key: idempotencyKey,
+      request_hash: requestHash,
+      plan_hash: vault.fingerprint(canonicalJson(decidedIn(plan))),
+      created_at: now.toISOString(),
+    });
   }
 
   /** Ends an exec that waits or runs, and gives its final row; one that is over already stays as it is. */
@@ -117,7 +148,7 @@ export class ExecRunner {
     await ends();
   }
 
-  async #plan(request: ExecRequest): Promise<ExecPlan> {
+  async #plan(request: ExecRequest, identity: RequestIdentity): Promise<ExecPlan> {
     const { engine, imageReference, capacity, policySettings } = this.#options;
     const settings = policySettings();
     const image = await engine.findImage(imageReference);
@@ -138,17 +169,18 @@ export class ExecRunner {
     } catch (error) {
       // Asking for more than is allowed is worth an auditor's look: it gets a row, under the policy it tried to leave.
       if (error instanceof SecboxError && error.code === 'policy_exceeded') {
-        throw await this.#reject(planWith({}), error);
+        throw await this.#reject(planWith({}), identity, error);
       }
       throw error;
     }
   }
 
-  async #reject(plan: ExecPlan, error: SecboxError): Promise<SecboxError> {
-    const { records, workspace } = this.#options;
+  async #reject(plan: ExecPlan, identity: RequestIdentity, error: SecboxError): Promise<SecboxError> {
+    const { records } = this.#options;
     const now = new Date();
-    const { artifacts } = workspace.foldersOf(plan.projectId, plan.execId);
-    await recorded(records.insert(submissionOf(plan, artifacts, now)));
+    // The key stays free: the same request may be allowed under other Settings.
+    const submission = this.#submissionOf(plan, { ...identity, idempotencyKey: null }, now);
+    await recorded(records.insert(submission));
     await recorded(records.finish(plan.execId, withoutResult('rejected', error.message, now)));
     return new SecboxError(error.code, error.message, {
       details: { ...error.details, exec_id: plan.execId },

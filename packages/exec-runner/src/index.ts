@@ -1,5 +1,7 @@
 export type { AdmissionLimits } from './admission.js';
-export { ExecRunner, type SubmittedExec } from './exec-runner.js';
+export { ExecRunner } from './exec-runner.js';
+export type { SubmittedExec } from './submit-once.js';
+export { Vault } from './vault.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
 export { readAnswer } from './read-answer.js';
 export { recover, type Recovery } from './recover.js';

@@ -4,6 +4,7 @@ import type { Logger } from '@secbox/logging';
 import type { EngineCapacity, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
 import type { AdmissionLimits } from './admission.js';
+import type { Vault } from './vault.js';
 
 /** The part of the audit store that running needs. */
 export interface ExecRecords {
@@ -11,6 +12,7 @@ export interface ExecRecords {
   markRunning(execId: ExecId, startedAt: string): Promise<void>;
   finish(execId: ExecId, finished: FinishedExec): Promise<void>;
   find(execId: ExecId): Promise<ExecRecord | undefined>;
+  findByIdempotencyKey(key: string): Promise<ExecRecord | undefined>;
   unfinished(): Promise<ExecRecord[]>;
 }
 
@@ -20,6 +22,7 @@ export interface ExecRunnerOptions {
   readonly records: ExecRecords;
   readonly logger: Logger;
   readonly imageReference: string;
+  readonly vault: Vault;
   /** Marks our containers, so that clean-up touches no one else's. */
   readonly dataDir: string;
   readonly capacity: EngineCapacity;

@@ -1,4 +1,4 @@
-import { execRequestSchema, isFinal, parseExecId, type ExecRequest } from '@secbox/contracts';
+import { execRequestSchema, isFinal, parseExecId, SecboxError, type ExecRequest } from '@secbox/contracts';
 import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import { Router, type Request, type Response } from 'express';
@@ -22,7 +22,7 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
     .route('/sandbox/execs')
     .post(readBody, async (request: Request, response: Response) => {
       const waitMs = preferredWait(request);
-      const submitted = await runner.submit(validate(request.body));
+      const submitted = await runner.submit(validate(request.body), idempotencyKey(request));
       const failure = await submitted.wait(waitMs);
       if (failure) throw failure;
       const record = await runner.find(submitted.execId);
@@ -48,4 +48,11 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
     .all(methodNotAllowed('POST'));
 
   return router;
+}
+
+function idempotencyKey(request: Request): string | undefined {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
+  throw new SecboxError('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
 }
