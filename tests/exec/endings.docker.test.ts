@@ -229,17 +229,22 @@ open('plain', 'w').write('x')
   });
 });
 
-test('a secret in env and stdin is in no row, log, document or error (case 67)', async () => {
+test('a secret in env, stdin and a marked input is in no row, log, document or error (case 67)', async () => {
   const canary = 'canary-7c41f0';
-  const answer = await service.shell('test -n "$KEY" && wc -c', {
+  const answer = await service.shell('test "$KEY" = "$(cat /workspace/inputs/key)" && wc -c', {
     project_id: 'secret',
     exec: { env: { KEY: canary }, stdin: canary },
+    inputs: [{ path: 'key', content: canary, secret: true }],
   });
   expect(answer).toMatchObject({ status: 'succeeded', stdout: '13\n' });
   const database = await readFile(join(service.dataDir, 'secbox.db'), 'latin1');
   const log = await readFile(join(service.dataDir, 'secbox.db-wal'), 'latin1').catch(() => '');
-  for (const text of [JSON.stringify(answer), service.log(), database, log])
+  const meta = await readFile(join(answer.artifacts_dir, 'meta.json'), 'utf8');
+  expect(JSON.parse(meta)).toMatchObject({ inputs: [{ path: 'key', secret: true }] });
+  for (const text of [JSON.stringify(answer), service.log(), database, log, meta]) {
     expect(text).not.toContain(canary);
+    expect(text).not.toContain(sha256(canary));
+  }
 });
 
 test("the engine's own config of a running exec holds neither command nor environment (case 67)", async () => {

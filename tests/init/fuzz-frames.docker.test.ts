@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-// A container takes its time to start on a busy machine.
+// The sanitizers take their time on a busy machine.
 jest.setTimeout(120_000);
 
 const sources = join(import.meta.dirname, '../../docker/sandbox/init');

@@ -91,9 +91,9 @@ void signals_restore(void);
 bool shield_init(void);
 
 /* sweep.c */
-enum sweep { SWEEP_AGAIN, SWEEP_ALONE };
 void kill_everything(int signal);
-enum sweep sweep(void);
+/* Kills everything else; true when there was nothing else. To be repeated, reaping in between. */
+bool sweep(void);
 
 /* counters.c */
 struct usage {

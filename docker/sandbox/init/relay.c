@@ -157,7 +157,7 @@ static size_t bytes_in(int fd)
 
 static void sweep_on(void)
 {
-	alone = sweep() == SWEEP_ALONE;
+	alone = sweep();
 	if (!childless)
 		childless_since = 0;
 	else if (childless_since == 0)

@@ -16,7 +16,7 @@ void kill_everything(int signal)
 }
 
 /* ESRCH: not even a zombie is left, nor a process that somebody put into the namespace from outside. */
-enum sweep sweep(void)
+bool sweep(void)
 {
-	return getpid() == 1 && kill(-1, SIGKILL) != 0 && errno == ESRCH ? SWEEP_ALONE : SWEEP_AGAIN;
+	return getpid() == 1 && kill(-1, SIGKILL) != 0 && errno == ESRCH;
 }

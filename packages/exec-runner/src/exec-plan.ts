@@ -60,6 +60,7 @@ function planInput(input: ExecInput, index: number): InputFile {
   return {
     path: parseRelativePath(input.path, `inputs[${index}].path`),
     content: contentOf(input, index),
+    secret: input.secret ?? false,
   };
 }
 

@@ -11,6 +11,7 @@ import { Admission, type AdmissionLimits } from './admission.js';
 import { canonicalJson } from './canonical-json.js';
 import { decidedIn, planExec, submissionOf, type ExecPlan } from './exec-plan.js';
 import { StopReason, withoutResult } from './exec-outcome.js';
+import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
@@ -35,6 +36,7 @@ export class ExecRunner {
   readonly #admission: Admission;
   readonly #underway = new Map<ExecId, Underway>();
   readonly #once: SubmitOnce;
+  readonly #inputsGuard = new InputsGuard();
   #closing = false;
 
   constructor(options: ExecRunnerOptions) {
@@ -84,7 +86,14 @@ export class ExecRunner {
     const progress = new Progress();
     const place = { projectId: plan.projectId, memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
     const running = reservation.admit(place, () =>
-      runPlan({ ...this.#options, plan, submission, stop: stop.signal, progress }),
+      runPlan({
+        ...this.#options,
+        plan,
+        submission,
+        stop: stop.signal,
+        progress,
+        inputsGuard: this.#inputsGuard,
+      }),
     );
     const end = this.#seal(plan, running).finally(() => {
       this.#underway.delete(plan.execId);

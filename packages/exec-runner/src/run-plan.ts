@@ -5,7 +5,10 @@ import {
   publishResults,
   setReservedNamesAside,
   within,
+  wouldChangeInputs,
   writeInputs,
+  type ExecFolders,
+  type WrittenInput,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerSpec } from '@secbox/container-engine';
 import { manifestOf, metaOf } from './exec-documents.js';
@@ -13,6 +16,7 @@ import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import { OutputFile } from './output-file.js';
+import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
 
@@ -21,6 +25,7 @@ export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' 
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
   readonly progress: Progress;
+  readonly inputsGuard: InputsGuard;
 }
 
 const maxArtifactEntries = 10_000;
@@ -31,9 +36,24 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
   const { plan, workspace } = run;
   run.stop.throwIfAborted();
   const folders = await workspace.prepare(plan.projectId, plan.execId);
-  const inputs = await within(Directory.open(folders.inputs), (target) =>
-    within(Directory.open(folders.spool), (staging) => writeInputs(target, staging, plan.inputs)),
-  );
+  const inInputs = <T>(use: (inputs: Directory) => Promise<T>) => within(Directory.open(folders.inputs), use);
+  const entry = {
+    stop: run.stop,
+    wouldChange: () => inInputs((inputs) => wouldChangeInputs(inputs, plan.inputs)),
+    write: () =>
+      inInputs((inputs) =>
+        within(Directory.open(folders.spool), (staging) => writeInputs(inputs, staging, plan.inputs)),
+      ),
+  };
+  return run.inputsGuard.during(plan.projectId, entry, (inputs) => runWithInputs(run, folders, inputs));
+}
+
+async function runWithInputs(
+  run: PlanRun,
+  folders: ExecFolders,
+  inputs: readonly WrittenInput[],
+): Promise<FinishedExec> {
+  const { plan } = run;
   return within(Directory.open(folders.spool), async (spool) => {
     const stdout = await OutputFile.create(
       spool,

@@ -1,6 +1,7 @@
 import { isFinal, type ExecRecord, type ExecStatus } from '@secbox/contracts';
 import { Directory, isErrno, type ExecFolders } from '@secbox/workspace';
 import type { FileHandle } from 'node:fs/promises';
+import { aborted } from './aborted.js';
 import type { Progress } from './progress.js';
 
 export const outputStreams = ['stdout', 'stderr'] as const;
@@ -64,10 +65,6 @@ export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
 function stateNumber(status: ExecStatus): number {
   if (isFinal(status)) return 3;
   return status === 'running' ? 2 : 1;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** Reads the output where it is: in the spool while the exec runs, then where it was published. */

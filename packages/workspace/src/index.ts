@@ -25,4 +25,10 @@ export {
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
 export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
-export { refuseOverlaps, writeInputs, type InputFile, type WrittenInput } from './write-inputs.js';
+export {
+  refuseOverlaps,
+  wouldChangeInputs,
+  writeInputs,
+  type InputFile,
+  type WrittenInput,
+} from './write-inputs.js';

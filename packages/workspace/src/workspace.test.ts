@@ -141,7 +141,7 @@ describe('Workspace', () => {
   );
 
   // Their parsers refuse these first; should one ever slip through, it is still no path.
-  test.each(['', '.', '..', 'a/b', '../outside', '/etc', 'a\\b', 'a:b', 'a\0b', 'a\nb', 'x'.repeat(300)])(
+  test.each(['', '.', '..', 'a/b', '../outside', '/etc', 'a\\b', 'a:b', 'a\0b', 'a\nb', 'x'.repeat(256)])(
     'the id %j is refused and nothing is made (case 7)',
     async (id) => {
       const before = await readdir(temporary, { recursive: true });

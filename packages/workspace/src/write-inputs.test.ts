@@ -5,13 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Directory } from './directory.js';
 import { parseRelativePath } from './relative-path.js';
-import { type InputFile, refuseOverlaps, writeInputs } from './write-inputs.js';
+import { type InputFile, refuseOverlaps, wouldChangeInputs, writeInputs } from './write-inputs.js';
 
 jest.setTimeout(60_000);
+
+const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
 
 const input = (path: string, content: string | Buffer = path): InputFile => ({
   path: parseRelativePath(path, 'path'),
   content: Buffer.from(content),
+  secret: false,
 });
 
 describe('writing inputs', () => {
@@ -49,12 +52,37 @@ describe('writing inputs', () => {
     expect(await readFile(at('inputs/main.py'), 'utf8')).toBe('print(1)\n');
     expect(await readFile(at('inputs/data/数据/b.bin'))).toEqual(binary);
     expect(await readFile(at('inputs/data/-rf'), 'utf8')).toBe('');
-    expect(written.map(({ path, size }) => [path, size])).toEqual([
-      ['main.py', 9],
-      ['data/数据/b.bin', 5],
-      ['data/-rf', 0],
+    expect(written).toEqual([
+      { path: 'main.py', size: 9, sha256: sha256('print(1)\n') },
+      { path: 'data/数据/b.bin', size: 5, sha256: sha256(binary) },
+      { path: 'data/-rf', size: 0, sha256: sha256('') },
     ]);
-    expect(written[1]?.sha256).toBe(createHash('sha256').update(binary).digest('hex'));
+  });
+
+  test('tells of a secret one nothing but where it is', async () => {
+    const written = await writeInputs(inputs, staging, [{ ...input('key.pem', 'secret'), secret: true }]);
+    expect(written).toEqual([{ path: 'key.pem', secret: true }]);
+    expect(await readFile(at('inputs/key.pem'), 'utf8')).toBe('secret');
+  });
+
+  test('knows what would change, which the same again and something new do not', async () => {
+    await writeInputs(inputs, staging, [input('data/file', 'content')]);
+    await symlink(at('outside'), at('inputs/link'));
+    const change = (...files: InputFile[]) => wouldChangeInputs(inputs, files);
+    expect(await change(input('data/file', 'content'), input('new'), input('other/new'))).toBe(false);
+    expect(await change(input('new'), input('data/file', 'CONTENT'))).toBe(true);
+    expect(await change(input('data/file', 'longer content'))).toBe(true);
+    for (const path of ['data', 'data/file/below', 'link', 'link/file']) {
+      expect(await change(input(path))).toBe(true);
+    }
+  });
+
+  test('leaves a file alone that is the same already', async () => {
+    await writeInputs(inputs, staging, [input('file', 'content')]);
+    const before = await stat(at('inputs/file'));
+    const written = await writeInputs(inputs, staging, [input('file', 'content')]);
+    expect((await stat(at('inputs/file'))).ino).toBe(before.ino);
+    expect(written).toMatchObject([{ path: 'file', sha256: sha256('content') }]);
   });
 
   test('makes them readable for the sandbox whatever the umask', async () => {

@@ -6,12 +6,18 @@ import type { RelativePath } from './relative-path.js';
 export interface InputFile {
   readonly path: RelativePath;
   readonly content: Buffer;
+  /** Its content is told to nobody: of it not even a hash is recorded, as that of a short secret can be guessed. */
+  readonly secret: boolean;
 }
 
-export interface WrittenInput {
-  readonly path: string;
-  readonly size: number;
-  readonly sha256: string;
+export type WrittenInput =
+  | { readonly path: string; readonly size: number; readonly sha256: string }
+  | { readonly path: string; readonly secret: true };
+
+/** Whether writing these would change a file that is there; adding one changes nothing. */
+export async function wouldChangeInputs(inputs: Directory, files: readonly InputFile[]): Promise<boolean> {
+  for (const file of files) if ((await compare(inputs, file)) === 'other') return true;
+  return false;
 }
 
 /**
@@ -25,19 +31,56 @@ export async function writeInputs(
 ): Promise<WrittenInput[]> {
   const written: WrittenInput[] = [];
   for (const [index, file] of files.entries()) {
-    const staged = `input-${index}`;
-    await stage(staging, staged, file.content);
-    await moveInto(inputs, staging, staged, file.path);
-    written.push({
-      path: file.path.join('/'),
-      size: file.content.length,
-      sha256: createHash('sha256').update(file.content).digest('hex'),
-    });
+    if ((await compare(inputs, file)) !== 'same') {
+      const staged = `input-${index}`;
+      await stage(staging, staged, file);
+      await moveInto(inputs, staging, staged, file.path);
+    }
+    written.push(recordOf(file));
   }
   return written;
 }
 
-async function stage(staging: Directory, name: string, content: Buffer): Promise<void> {
+function recordOf({ path, content, secret }: InputFile): WrittenInput {
+  if (secret) return { path: path.join('/'), secret };
+  return {
+    path: path.join('/'),
+    size: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+  };
+}
+
+/** What is in a file's place: the very same, something else, or nothing. */
+async function compare(
+  inputs: Directory,
+  { path, content }: InputFile,
+): Promise<'same' | 'other' | 'nothing'> {
+  let folder = inputs;
+  try {
+    for (const component of path.slice(0, -1)) {
+      const parent = folder;
+      folder = await parent.openDirectory(component);
+      if (parent !== inputs) await parent.close();
+    }
+    const file = await folder.openFile(path.at(-1) ?? '');
+    try {
+      const stats = await file.stat();
+      if (!stats.isFile() || stats.size !== content.length) return 'other';
+      return (await file.readFile()).equals(content) ? 'same' : 'other';
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return 'nothing';
+    // Something of another kind is in the way: writing will say what.
+    if (isErrno(error, 'ENOTDIR', 'ELOOP')) return 'other';
+    throw error;
+  } finally {
+    if (folder !== inputs) await folder.close();
+  }
+}
+
+async function stage(staging: Directory, name: string, { content }: InputFile): Promise<void> {
   const file = await staging.createFile(name, 0o644);
   try {
     await file.writeFile(content);

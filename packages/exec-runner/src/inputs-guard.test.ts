@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseProjectId } from '@secbox/contracts';
+import { InputsGuard } from './inputs-guard.js';
+
+function controlled() {
+  const guard = new InputsGuard();
+  const happened: string[] = [];
+  const ends = new Map<string, () => void>();
+  const enter = (name: string, change: boolean, project = 'p', stop = new AbortController().signal) =>
+    guard.during(
+      parseProjectId(project),
+      {
+        wouldChange: () => Promise.resolve(change),
+        write: () => {
+          happened.push(`${name} writes`);
+          return Promise.resolve(name);
+        },
+        stop,
+      },
+      async (written) => {
+        happened.push(`${written} runs`);
+        await new Promise<void>((resolve) => ends.set(name, resolve));
+        happened.push(`${name} ends`);
+      },
+    );
+  const settled = async () => {
+    for (let n = 0; n < 30; n += 1) await Promise.resolve();
+  };
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await settled();
+  };
+  return { happened, enter, end, settled };
+}
+
+describe('the inputs of a project', () => {
+  test('may be added to while others run', async () => {
+    const { happened, enter, end, settled } = controlled();
+    void enter('a', false);
+    void enter('b', false);
+    await settled();
+    expect(happened).toEqual(['a writes', 'a runs', 'b writes', 'b runs']);
+    await end('a');
+    await end('b');
+  });
+
+  test('are changed only when no exec runs, and later ones wait behind the change', async () => {
+    const { happened, enter, end, settled } = controlled();
+    void enter('a', false);
+    void enter('b', false);
+    void enter('changer', true);
+    void enter('later', false);
+    await settled();
+    await end('a');
+    expect(happened).not.toContain('changer writes');
+    await end('b');
+    expect(happened.slice(-5)).toEqual([
+      'b ends',
+      'changer writes',
+      'changer runs',
+      'later writes',
+      'later runs',
+    ]);
+    await end('changer');
+    await end('later');
+  });
+
+  test('whoever is stopped while waiting leaves at once, and writes nothing', async () => {
+    const { happened, enter, end, settled } = controlled();
+    const stop = new AbortController();
+    void enter('a', false);
+    const changer = enter('changer', true, 'p', stop.signal);
+    await settled();
+    stop.abort(new Error('asked to'));
+    await expect(changer).rejects.toThrow('asked to');
+    await end('a');
+    expect(happened).toEqual(['a writes', 'a runs', 'a ends']);
+  });
+
+  test('of another project are not concerned', async () => {
+    const { happened, enter, end, settled } = controlled();
+    void enter('a', false, 'p');
+    void enter('b', true, 'q');
+    await settled();
+    expect(happened).toContain('b runs');
+    await end('a');
+    await end('b');
+  });
+
+  test('whoever fails to write, or in its work, holds up nobody', async () => {
+    const guard = new InputsGuard();
+    const project = parseProjectId('p');
+    const fails = () => Promise.reject(new Error('broken'));
+    const fine = () => Promise.resolve(true);
+    const { signal: stop } = new AbortController();
+    await expect(guard.during(project, { wouldChange: fine, write: fails, stop }, fine)).rejects.toThrow(
+      'broken',
+    );
+    await expect(guard.during(project, { wouldChange: fails, write: fine, stop }, fine)).rejects.toThrow(
+      'broken',
+    );
+    await expect(guard.during(project, { wouldChange: fine, write: fine, stop }, fails)).rejects.toThrow(
+      'broken',
+    );
+    expect(await guard.during(project, { wouldChange: fine, write: fine, stop }, fine)).toBe(true);
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { access, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startRunningService, type RunningService } from './running-service.js';
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startRunningService();
+});
+afterAll(() => service.close());
+
+const input = (path: string, content: string) => ({ path, content });
+const show = 'cat /workspace/inputs/*';
+const work = (projectId: string, file: string) =>
+  join(service.dataDir, 'workspace/projects', projectId, 'work', file);
+
+async function begun(path: string): Promise<void> {
+  while (
+    !(await access(path).then(
+      () => true,
+      () => false,
+    ))
+  )
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('inputs', () => {
+  test('stay with the project, and are replaced by name', async () => {
+    const project = { project_id: 'stay' };
+    await service.shell('true', { ...project, inputs: [input('a', 'one\n'), input('b', 'two\n')] });
+    expect((await service.shell(show, project)).stdout).toBe('one\ntwo\n');
+    expect((await service.shell(show, { ...project, inputs: [input('a', 'new\n')] })).stdout).toBe(
+      'new\ntwo\n',
+    );
+  });
+
+  test('of any bytes arrive as they are', async () => {
+    const bytes = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256));
+    const answer = await service.python(
+      'import hashlib; print(hashlib.sha256(open("/workspace/inputs/deep/er/b.bin", "rb").read()).hexdigest())',
+      { project_id: 'bytes', inputs: [{ path: 'deep/er/b.bin', content_base64: bytes.toString('base64') }] },
+    );
+    const { createHash } = await import('node:crypto');
+    expect(answer.stdout.trim()).toBe(createHash('sha256').update(bytes).digest('hex'));
+  });
+
+  test('do not change under a running exec: who would change one waits, who adds or repeats one does not', async () => {
+    const project = { project_id: 'still' };
+    const first = service.shell(
+      'cat /workspace/inputs/a; touch begun; while [ ! -e go ]; do sleep 0.02; done; cat /workspace/inputs/a',
+      { ...project, inputs: [input('a', 'old\n')] },
+    );
+    await begun(work('still', 'begun'));
+    const changing = service.shell('touch changed; cat /workspace/inputs/a', {
+      ...project,
+      inputs: [input('a', 'new\n')],
+    });
+
+    // Another project is not concerned, and within this one the change waits for `go`.
+    expect((await service.shell(show, { project_id: 'other', inputs: [input('a', 'x\n')] })).stdout).toBe(
+      'x\n',
+    );
+    await expect(access(work('still', 'changed'))).rejects.toThrow();
+    await writeFile(work('still', 'go'), '');
+    expect((await first).stdout).toBe('old\nold\n');
+    expect((await changing).stdout).toBe('new\n');
+  });
+
+  test('adding and repeating ones do not wait', async () => {
+    const project = { project_id: 'add' };
+    const first = service.shell('touch begun; while [ ! -e go ]; do sleep 0.02; done; echo done', {
+      ...project,
+      inputs: [input('a', 'same\n')],
+    });
+    await begun(work('add', 'begun'));
+    const second = await service.shell(`${show}; touch go`, {
+      ...project,
+      inputs: [input('a', 'same\n'), input('b', 'added\n')],
+    });
+    expect(second.stdout).toBe('same\nadded\n');
+    expect((await first).stdout).toBe('done\n');
+  });
+
+  test('a file where there is a folder, or the other way, is refused and recorded', async () => {
+    await service.shell('true', { project_id: 'kinds', inputs: [input('dir/file', 'x')] });
+    await expect(service.shell('true', { project_id: 'kinds', inputs: [input('dir', 'x')] })).rejects.toThrow(
+      'invalid_path',
+    );
+    await expect(
+      service.shell('true', { project_id: 'kinds', inputs: [input('dir/file/x', 'x')] }),
+    ).rejects.toThrow('invalid_path');
+  });
+});
