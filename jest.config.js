@@ -1,9 +1,11 @@
+const tops = ['apps', 'packages', 'migrations', 'tests'];
+
 /** One project per layer of tests; `npm run test:<layer>` runs one of them. */
 const layer = (displayName, testMatch, more = {}) => ({
   displayName,
-  testMatch: testMatch.flatMap((glob) =>
-    ['apps', 'packages', 'migrations', 'tests'].map((top) => `<rootDir>/${top}/**/${glob}`),
-  ),
+  // Not the data folder, which holds whole image file systems.
+  roots: tops.map((top) => `<rootDir>/${top}`),
+  testMatch: testMatch.flatMap((glob) => tops.map((top) => `<rootDir>/${top}/**/${glob}`)),
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['/dist/'],
   testEnvironment: 'node',
