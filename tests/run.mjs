@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describeFailure, Interrupted, runCommand } from '../docker/setup/failure.mjs';
@@ -61,6 +61,8 @@ async function runAll(layer, jestArguments, signal) {
   const progress = createProgress({ stream: process.stdout, env });
   // Its real path, as that is what ends up in labels; short, as sockets are made below it.
   const temporary = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'sbt-')));
+  // Some tests look at permissions as another user, who must come as far as their own folder.
+  chmodSync(temporary, 0o711);
   /** @type {{ engine?: Engine }} */
   const found = {};
   /** @type {Score[]} */
