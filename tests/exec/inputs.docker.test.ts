@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { access, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileAppears } from './file-appears.js';
 import { startRunningService, type RunningService } from './running-service.js';
 
 let service: RunningService;
@@ -13,16 +14,6 @@ const input = (path: string, content: string) => ({ path, content });
 const show = 'cat /workspace/inputs/*';
 const work = (projectId: string, file: string) =>
   join(service.dataDir, 'workspace/projects', projectId, 'work', file);
-
-async function begun(path: string): Promise<void> {
-  while (
-    !(await access(path).then(
-      () => true,
-      () => false,
-    ))
-  )
-    await new Promise((resolve) => setTimeout(resolve, 20));
-}
 
 describe('inputs', () => {
   test('stay with the project, and are replaced by name', async () => {
@@ -50,7 +41,7 @@ describe('inputs', () => {
       'cat /workspace/inputs/a; touch begun; while [ ! -e go ]; do sleep 0.02; done; cat /workspace/inputs/a',
       { ...project, inputs: [input('a', 'old\n')] },
     );
-    await begun(work('still', 'begun'));
+    await fileAppears(work('still', 'begun'));
     const changing = service.shell('touch changed; cat /workspace/inputs/a', {
       ...project,
       inputs: [input('a', 'new\n')],
@@ -72,7 +63,7 @@ describe('inputs', () => {
       ...project,
       inputs: [input('a', 'same\n')],
     });
-    await begun(work('add', 'begun'));
+    await fileAppears(work('add', 'begun'));
     const second = await service.shell(`${show}; touch go`, {
       ...project,
       inputs: [input('a', 'same\n'), input('b', 'added\n')],

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { access, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
 import { containersOf } from './engine-view.js';
+import { fileAppears } from './file-appears.js';
 import { startRunningService, type RunningService } from './running-service.js';
 
 let service: RunningService;
@@ -40,16 +41,8 @@ const post = (script: string, headers: Record<string, string> = {}, projectId = 
 const cancel = (execId: string) => call('POST', `/sandbox/execs/${execId}/cancel`);
 const async_ = { prefer: 'respond-async' };
 
-async function begun(file: string, projectId = 'p'): Promise<void> {
-  const path = join(service.dataDir, 'workspace/projects', projectId, 'work', file);
-  while (
-    !(await access(path).then(
-      () => true,
-      () => false,
-    ))
-  )
-    await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const begun = (file: string, projectId = 'p') =>
+  fileAppears(join(service.dataDir, 'workspace/projects', projectId, 'work', file));
 
 async function finished(execId: string): Promise<ExecAnswer> {
   for (;;) {

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
 import { containersOf } from '../exec/engine-view.js';
+import { fileAppears } from '../exec/file-appears.js';
 import { runCurl } from '../run-curl.js';
 import { startProcess, type ProcessEnd, type ServerProcess } from './server-process.js';
 
@@ -31,17 +32,6 @@ function post(url: string, body: unknown): Promise<Response> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-}
-
-/** Waits for a file as long as the test's own time limit. */
-async function existing(path: string): Promise<void> {
-  while (
-    !(await access(path).then(
-      () => true,
-      () => false,
-    ))
-  )
-    await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 describe('npm start', () => {
@@ -80,7 +70,7 @@ describe('npm start', () => {
         // The server may be gone before the answer is through; the row is what counts.
         () => undefined,
       );
-      await existing(join(dataDir, 'workspace/projects/p/work/begun'));
+      await fileAppears(join(dataDir, 'workspace/projects/p/work/begun'));
       expect([end, clean]).toContainEqual(await stop(server));
       expect(await containersOf(dataDir)).toEqual([]);
       const answer = await interrupted;

@@ -37,9 +37,9 @@ describe('collecting artifacts', () => {
   });
 
   afterEach(async () => {
-    expect(await openBelow(temporary)).toEqual([]);
     execFileSync('chmod', ['-R', 'u+rwx', temporary]);
     execFileSync('rm', ['-rf', temporary]);
+    expect(await openBelow(temporary)).toEqual([]);
   });
 
   function collect(limits: Partial<CollectLimits> = {}): Promise<Collection> {

@@ -76,10 +76,10 @@ describe('Directory', () => {
 
   afterEach(async () => {
     await directory.close();
-    expect(await openBelow(temporary)).toEqual([]);
     // Node's own removal knows neither unreadable folders nor paths of more than 4096 bytes.
     execFileSync('chmod', ['-R', 'u+rwx', temporary]);
     execFileSync('rm', ['-rf', temporary]);
+    expect(await openBelow(temporary)).toEqual([]);
   });
 
   async function expectOutsideUntouched(): Promise<void> {

@@ -48,8 +48,8 @@ describe('Workspace', () => {
   });
 
   afterEach(async () => {
-    expect(await openBelow(temporary)).toEqual([]);
     await rm(temporary, { recursive: true });
+    expect(await openBelow(temporary)).toEqual([]);
   });
 
   const below = (...names: readonly string[]) => join(root, ...names);

@@ -33,13 +33,16 @@ describe('writing inputs', () => {
   });
 
   afterEach(async () => {
-    // Whatever came of the inputs, nothing waits in the staging folder and nothing is held open.
-    expect(await readdir(at('staging'))).toEqual([]);
+    const [staged, outside] = [await readdir(at('staging')), await readdir(at('outside'))];
     await inputs.close();
     await staging.close();
-    expect(await openBelow(temporary)).toEqual([]);
-    expect(await readdir(at('outside'))).toEqual([]);
     await rm(temporary, { recursive: true });
+    // Whatever came of the inputs, nothing waits in the staging folder and nothing is held open.
+    expect({ staged, outside, open: await openBelow(temporary) }).toEqual({
+      staged: [],
+      outside: [],
+      open: [],
+    });
   });
 
   test('puts each in its place with exact bytes, and tells its length and hash', async () => {

@@ -55,28 +55,23 @@ async function compare(
   inputs: Directory,
   { path, content }: InputFile,
 ): Promise<'same' | 'other' | 'nothing'> {
-  let folder = inputs;
+  const open = (parent: Directory, name: string) => parent.openDirectory(name);
   try {
-    for (const component of path.slice(0, -1)) {
-      const parent = folder;
-      folder = await parent.openDirectory(component);
-      if (parent !== inputs) await parent.close();
-    }
-    const file = await folder.openFile(path.at(-1) ?? '');
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile() || stats.size !== content.length) return 'other';
-      return (await file.readFile()).equals(content) ? 'same' : 'other';
-    } finally {
-      await file.close();
-    }
+    return await inParentOf(path, inputs, open, async (folder, name) => {
+      const file = await folder.openFile(name);
+      try {
+        const stats = await file.stat();
+        if (!stats.isFile() || stats.size !== content.length) return 'other';
+        return (await file.readFile()).equals(content) ? 'same' : 'other';
+      } finally {
+        await file.close();
+      }
+    });
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return 'nothing';
     // Something of another kind is in the way: writing will say what.
     if (isErrno(error, 'ENOTDIR', 'ELOOP')) return 'other';
     throw error;
-  } finally {
-    if (folder !== inputs) await folder.close();
   }
 }
 
@@ -96,7 +91,8 @@ async function moveInto(
   path: RelativePath,
 ): Promise<void> {
   try {
-    await moveBelow(inputs, staging, staged, path);
+    const make = (parent: Directory, name: string) => parent.ensureDirectory(name, 0o755);
+    await inParentOf(path, inputs, make, (folder, name) => staging.rename(staged, folder, name));
   } catch (error) {
     await staging.remove(staged);
     if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) {
@@ -110,21 +106,24 @@ async function moveInto(
   }
 }
 
-/** Lets go of each folder once it is in the next: a path may be deeper than there are descriptors. */
-async function moveBelow(
-  inputs: Directory,
-  staging: Directory,
-  staged: string,
+/**
+ * Walks to the folder of a file, and lets go of each one once it is in the next: a path may be deeper
+ * than there are descriptors.
+ */
+async function inParentOf<T>(
   path: RelativePath,
-): Promise<void> {
+  inputs: Directory,
+  step: (parent: Directory, name: string) => Promise<Directory>,
+  use: (folder: Directory, name: string) => Promise<T>,
+): Promise<T> {
   let folder = inputs;
   try {
     for (const component of path.slice(0, -1)) {
       const parent = folder;
-      folder = await parent.ensureDirectory(component, 0o755);
+      folder = await step(parent, component);
       if (parent !== inputs) await parent.close();
     }
-    await staging.rename(staged, folder, path.at(-1) ?? '');
+    return await use(folder, path.at(-1) ?? '');
   } finally {
     if (folder !== inputs) await folder.close();
   }
