@@ -247,6 +247,34 @@ describe('HTTP', () => {
     expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'POST']);
   });
 
+  test.each([['evil.example'], ['evil.example:8003'], ['127.0.0.1.evil.example'], ['']])(
+    'Host %j is another site (case 60)',
+    async (host) => {
+      const response = await request(service.url).get('/settings').set('host', host);
+      expect([response.status, (response.body as ErrorBody).error.code]).toEqual([403, 'foreign_host']);
+    },
+  );
+
+  test('an Origin of another site is refused, our own is not (case 60)', async () => {
+    const from = async (origin: string) =>
+      (await request(service.url).get('/healthz').set('origin', origin)).status;
+    expect(await from('https://evil.example')).toBe(403);
+    expect(await from('null')).toBe(403);
+    expect(await from('http://localhost:8003')).toBe(200);
+  });
+
+  test('a large base64 input is taken, half a character is not, a skill is unknown', async () => {
+    const input = { path: 'big', content_base64: Buffer.alloc(700_000, 7).toString('base64') };
+    expect((await post({ ...valid, inputs: [input] })).status).toBe(200);
+    const half = JSON.stringify({ ...valid, exec: { ...shell, args: ['-lc', 'HALF'] } }).replace(
+      'HALF',
+      '\\ud800',
+    );
+    const response = await request(service.url).post('/sandbox/execs').type('json').send(half);
+    expect([response.status, (response.body as ErrorBody).error.code]).toEqual([400, 'invalid_request']);
+    await refused({ ...valid, skill_id: 'no.such' }, 400, 'invalid_request');
+  });
+
   test('does not tell what it is made of', async () => {
     const response = await request(service.url).get('/healthz');
     expect(response.headers).not.toHaveProperty('x-powered-by');

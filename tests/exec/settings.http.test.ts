@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { join } from 'node:path';
 import request from 'supertest';
 import { startRunningService, type RunningService } from './running-service.js';
 
@@ -80,6 +81,8 @@ describe('Settings', () => {
     ['an unknown key', { sandbox: { privileged: true } }, 400, 'invalid_request'],
     ['no places', { sandbox: { max_concurrent_execs: 0 } }, 400, 'invalid_request'],
     ['not an object', [], 400, 'invalid_request'],
+    ['a root that cannot be made', { sandbox: { workspace_root: '/proc/nope/x' } }, 400, 'invalid_setting'],
+    ['a relative root', { sandbox: { workspace_root: 'relative/../x' } }, 400, 'invalid_setting'],
   ])('%s is refused, and nothing is stored', async (_name, body, status, code) => {
     const response = await put(body, '"0"');
     expect([response.status, (response.body as ErrorBody).error.code]).toEqual([status, code]);
@@ -109,6 +112,17 @@ describe('Settings', () => {
       sources: { timeout_ms: 'settings', memory_mb: 'settings', pids: 'system' },
       settings_version: 1,
     });
+  });
+
+  test('workspace_root holds from the next start; older results stay where they are', async () => {
+    const before = await service.shell('echo kept; echo x > /workspace/artifacts/x');
+    const root = join(service.dataDir, 'elsewhere');
+    expect((await put({ sandbox: { workspace_root: root } }, '"0"')).status).toBe(200);
+    await service.stop();
+    service = await startRunningService({}, service.dataDir);
+    const after = await service.shell('echo new');
+    expect(after.artifacts_dir.startsWith(root)).toBe(true);
+    expect((await get(`/sandbox/execs/${before.exec_id}`)).body).toEqual(before);
   });
 
   test('read_only_root may be turned off when Settings allow it, and only then', async () => {

@@ -126,6 +126,21 @@ describe('cancel', () => {
   });
 });
 
+test('execs that wait to change an input keep no place from other projects', async () => {
+  const input = (content: string) => ({ inputs: [{ path: 'f', content }] });
+  const submit = (script: string, projectId: string, more = {}) =>
+    call('POST', '/sandbox/execs', { ...shell(script, projectId), ...more }, async_);
+  // There is one place; the second of project A waits for the first, and then project B's turn comes.
+  const first = await submit('touch first; while [ ! -e go ]; do sleep 0.02; done', 'A', input('0'));
+  await begun('first', 'A');
+  const changing = await submit('echo changed', 'A', input('1'));
+  const other = await submit('echo other', 'B');
+  await writeFile(join(service.dataDir, 'workspace/projects/A/work/go'), '');
+  expect((await finished(other.body.exec_id)).stdout).toBe('other\n');
+  expect((await finished(changing.body.exec_id)).stdout).toBe('changed\n');
+  expect((await finished(first.body.exec_id)).status).toBe('succeeded');
+});
+
 test('a full queue answers 429 with Retry-After, and leaves no row behind (case 59)', async () => {
   const running = await post('touch full; sleep 250', async_, 'q');
   await begun('full', 'q');

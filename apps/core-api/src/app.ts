@@ -3,6 +3,7 @@ import type { Logger } from '@secbox/logging';
 import express, { type Express } from 'express';
 import { answerErrors, routeNotFound } from './answer-errors.js';
 import type { HealthCheck } from './health.js';
+import { loopbackOnly } from './loopback-only.js';
 import { requestLog } from './request-log.js';
 import { eventRoutes } from './routes/events.js';
 import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
@@ -21,6 +22,7 @@ export function createApp(parts: AppParts): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(requestLog(parts.logger));
+  app.use(loopbackOnly);
   app.use(healthRoutes(parts.checkHealth));
   app.use(execRoutes(parts));
   app.use(eventRoutes(parts.runner));

@@ -70,6 +70,10 @@ describe('config', () => {
     },
   );
 
+  test.each(['ssh://host', 'docker.sock', 'unix:'])('DOCKER_HOST=%s is told as a problem', (host) => {
+    expect(problemsOf({ DOCKER_HOST: host })).toEqual([expect.stringContaining('DOCKER_HOST')]);
+  });
+
   test('certificates count only when TLS is asked for', () => {
     expect(readConfig({ DOCKER_CERT_PATH: '/c' }).dockerCertPath).toBeUndefined();
     expect(readConfig({ DOCKER_CERT_PATH: '/c', DOCKER_TLS_VERIFY: '1' }).dockerCertPath).toBe('/c');

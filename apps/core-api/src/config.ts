@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
+import { parseDockerHost } from '@secbox/container-engine';
 import { logLevels, type LogLevel } from '@secbox/logging';
+import { isLoopback } from './loopback-only.js';
 
 export interface Config {
   readonly port: number;
@@ -76,12 +78,19 @@ export function readConfig(environment: Environment): Config {
       `SECBOX_HOST="${config.host}" is not a loopback address. Callers are not authenticated, so the server listens on 127.0.0.1, ::1 or localhost only.`,
     );
   }
+  const engineProblem = dockerHostProblem(config.dockerHost);
+  if (engineProblem !== undefined) problems.push(engineProblem);
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+function dockerHostProblem(dockerHost: string | undefined): string | undefined {
+  try {
+    if (dockerHost !== undefined) parseDockerHost(dockerHost);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function readerOf(environment: Environment, problems: string[]) {

@@ -6,6 +6,8 @@ import { validatorOf } from './validate.js';
 export interface CurrentSettingsOptions {
   readonly store: Pick<SettingsStore, 'current' | 'put' | 'history'>;
   readonly capacity: EngineCapacity;
+  /** Throws when the server could not start with these. */
+  readonly check: (settings: Settings) => Promise<void>;
   /** Told of each new version, once it is stored. */
   readonly onChange: (settings: Settings) => void;
 }
@@ -39,6 +41,7 @@ export class CurrentSettings {
   async put(body: unknown, replaces: number): Promise<SettingsVersion> {
     const settings = this.#validate(body);
     parseSettings(settings.policy ?? {}, this.#options.capacity, '/policy');
+    await this.#options.check(settings);
     const stored = await this.#options.store.put(settings, replaces, new Date());
     // A slower put of an older version must not take the place of a newer one.
     if (stored.version > this.#current.version) {

@@ -61,19 +61,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const { cpus, memoryBytes } = await engine.info();
     const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
     const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);
+    const openWorkspace = (roots: WorkspaceRoots) =>
+      Workspace.open({
+        paths: createPathAdapter({ mode: options.runtimeMode, roots }),
+        ...(process.getuid?.() === 0 ? { owner: sandboxOwner } : {}),
+      });
     const settings = await CurrentSettings.load({
+      check: async (changed) => {
+        await openWorkspace(workspaceRoots(changed, dataDir));
+      },
       store: database.settings,
       capacity,
       onChange: (changed) => runner.limit(limitsOf(changed)),
     });
 
-    const workspace = await Workspace.open({
-      paths: createPathAdapter({
-        mode: options.runtimeMode,
-        roots: workspaceRoots(settings.get().settings, dataDir),
-      }),
-      ...(process.getuid?.() === 0 ? { owner: sandboxOwner } : {}),
-    });
+    const workspace = await openWorkspace(workspaceRoots(settings.get().settings, dataDir));
     const parts = { engine, workspace, records: database.execs, logger, dataDir };
     await recover(parts);
 
@@ -92,7 +94,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       createApp({
         runner,
         settings,
-        workspace,
         maxBodyBytes: config.maxBodyBytes,
         logger,
         checkHealth,

@@ -28,6 +28,7 @@ export const errorCodes = {
   invalid_id: { kind: 'invalid' },
   invalid_path: { kind: 'invalid' },
   invalid_policy: { kind: 'invalid' },
+  foreign_host: { kind: 'forbidden' },
   policy_exceeded: { kind: 'forbidden' },
   invalid_setting: { kind: 'invalid' },
   settings_changed: { kind: 'conflict', httpStatus: 412 },

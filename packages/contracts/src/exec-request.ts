@@ -4,7 +4,6 @@ import { namePattern } from './ids.js';
 export interface ExecRequest {
   readonly project_id?: string;
   readonly conversation_id?: string;
-  readonly skill_id?: string;
   readonly exec: ExecCommand;
   readonly inputs?: readonly ExecInput[];
   /** Checked by the policy package, which knows the ceilings and can say who set them. */
@@ -48,7 +47,6 @@ export const execRequestSchema = {
   properties: {
     project_id: name,
     conversation_id: name,
-    skill_id: { type: 'string', pattern: '^[a-z0-9]+(\\.[a-z0-9]+)+$', maxLength: 128 },
     exec: {
       type: 'object',
       additionalProperties: false,

@@ -18,8 +18,8 @@ describe('opening a database', () => {
   });
 
   afterEach(async () => {
-    expect(await openBelow(folder)).toEqual([]);
     await rm(folder, { recursive: true });
+    expect(await openBelow(folder)).toEqual([]);
   });
 
   const unavailable = (...words: readonly string[]) => ({

@@ -42,7 +42,8 @@ function openFile(path: string): Sqlite.Database {
     sqlite.pragma('journal_mode = WAL');
     sqlite.pragma('synchronous = FULL');
     sqlite.pragma('foreign_keys = ON');
-    sqlite.pragma('busy_timeout = 5000');
+    // The driver waits in this thread, and with it the whole server; who meets a lock tries again instead.
+    sqlite.pragma('busy_timeout = 100');
     return sqlite;
   } catch (error) {
     sqlite?.close();

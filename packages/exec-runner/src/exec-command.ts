@@ -25,6 +25,9 @@ export function planCommand(
   imageEnvironment: Readonly<Record<string, string>>,
 ): PlannedCommand {
   checkForm(exec);
+  assertWellFormed('exec.args', exec.args);
+  assertWellFormed('exec.env', Object.values(exec.env ?? {}));
+  assertWellFormed('exec.stdin', [exec.stdin ?? '']);
   checkSizes(exec);
   return {
     kind: exec.kind,
@@ -53,6 +56,14 @@ function checkForm({ kind, command, args }: ExecCommand): void {
         );
       }
   }
+}
+
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** Half a character has no bytes: it would reach the program as something else than was sent. */
+export function assertWellFormed(field: string, texts: readonly string[]): void {
+  if (texts.some((text) => loneSurrogate.test(text)))
+    throw invalid(field, 'a text holds half a Unicode character.');
 }
 
 function isScript(path: string): boolean {

@@ -48,6 +48,11 @@ describe('the status', () => {
   });
 });
 
+test('a stop that came too late is not the reason', () => {
+  expect(outcome({}, new StopReason('cancelled', 'asked')).error_reason).toBeNull();
+  expect(outcome({ exitCode: 137 }, new StopReason('cancelled', 'asked')).error_reason).toBe('asked');
+});
+
 test('signals have their Linux names', () => {
   expect(outcome({ exitCode: 139, signal: 11 }).signal).toBe('SIGSEGV');
   expect(outcome({ exitCode: 159, signal: 31 }).signal).toBe('SIGSYS');

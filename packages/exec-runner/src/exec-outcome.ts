@@ -29,7 +29,8 @@ export function outcomeOf(facts: RunFacts): FinishedExec {
     exit_code: result.exitCode,
     signal: signalName(result.signal),
     oom: result.outOfMemory,
-    error_reason: stopped?.message ?? result.failure,
+    // A stop that came when it had ended already did not end it.
+    error_reason: status === stopped?.status ? stopped.message : result.failure,
     ended_at: facts.endedAt.toISOString(),
     duration_ms: facts.endedAt.getTime() - facts.startedAt.getTime(),
     stdout_truncated: output.stdout.truncated,

@@ -12,7 +12,7 @@ import {
 } from '@secbox/contracts';
 import { hasInit, type EngineImage } from '@secbox/container-engine';
 import { parseRelativePath, refuseOverlaps, type InputFile } from '@secbox/workspace';
-import { planCommand, type PlannedCommand } from './exec-command.js';
+import { assertWellFormed, planCommand, type PlannedCommand } from './exec-command.js';
 
 /** All that decides what will run, fixed before anything does. */
 export interface ExecPlan {
@@ -64,16 +64,19 @@ function planInput(input: ExecInput, index: number): InputFile {
   };
 }
 
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
 function contentOf(input: ExecInput, index: number): Buffer {
-  if (input.content_base64 === undefined) return Buffer.from(input.content ?? '', 'utf8');
-  if (!base64.test(input.content_base64)) {
+  if (input.content_base64 === undefined) {
+    assertWellFormed(`inputs[${index}].content`, [input.content ?? '']);
+    return Buffer.from(input.content ?? '', 'utf8');
+  }
+  const content = Buffer.from(input.content_base64, 'base64');
+  // The decoder skips what it does not know; what it gives back unchanged was base64.
+  if (content.toString('base64') !== input.content_base64) {
     throw new SecboxError('invalid_request', `inputs[${index}].content_base64 is not base64.`, {
       details: { field: `inputs[${index}].content_base64` },
     });
   }
-  return Buffer.from(input.content_base64, 'base64');
+  return content;
 }
 
 /** The audit row of a plan: everything but the secrets. */

@@ -6,6 +6,7 @@ import {
   type ExecSubmission,
   type FinishedExec,
 } from '@secbox/contracts';
+import type { ContainerId } from '@secbox/container-engine';
 import { mergePolicy } from '@secbox/policy';
 import { Admission, type AdmissionLimits } from './admission.js';
 import { canonicalJson } from './canonical-json.js';
@@ -13,11 +14,15 @@ import { decidedIn, planExec, submissionOf, type ExecPlan } from './exec-plan.js
 import { StopReason, withoutResult } from './exec-outcome.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
+import { recordEnd } from './record-end.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import { SubmitOnce, type SubmittedExec } from './submit-once.js';
 import { settledWithin } from './settled-within.js';
 import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
+
+const removeAgainMs = 5000;
+const removeTries = 20;
 
 interface RequestIdentity {
   readonly idempotencyKey: string | null;
@@ -85,16 +90,16 @@ export class ExecRunner {
     const stop = new AbortController();
     const progress = new Progress();
     const place = { projectId: plan.projectId, memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
-    const running = reservation.admit(place, () =>
-      runPlan({
-        ...this.#options,
-        plan,
-        submission,
-        stop: stop.signal,
-        progress,
-        inputsGuard: this.#inputsGuard,
-      }),
-    );
+    const running = runPlan({
+      ...this.#options,
+      plan,
+      submission,
+      stop: stop.signal,
+      progress,
+      inputsGuard: this.#inputsGuard,
+      admit: (work) => reservation.admit(place, work),
+      onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
+    }).finally(() => reservation.release());
     const end = this.#seal(plan, running).finally(() => {
       this.#underway.delete(plan.execId);
       progress.report();
@@ -130,9 +135,10 @@ export class ExecRunner {
 
   /** Follows an exec from a position on, until its end or until the watcher leaves. */
   async watch(execId: ExecId, from: WatchPosition, signal: AbortSignal): Promise<AsyncIterable<ExecEvent>> {
-    const { project_id: projectId } = await this.find(execId);
+    const record = await this.find(execId);
+    const { spool } = this.#options.workspace.foldersOf(record.project_id, execId);
     return watchExec({
-      folders: this.#options.workspace.foldersOf(projectId, execId),
+      folders: { spool, artifacts: record.artifacts_path },
       find: () => this.find(execId),
       progress: this.#underway.get(execId)?.progress,
       from,
@@ -196,6 +202,16 @@ export class ExecRunner {
     });
   }
 
+  /** A dead container that the engine did not remove at once; what is left at the end is removed by the next start. */
+  #removeLater(id: ContainerId, execId: ExecId, error: unknown): void {
+    this.#options.logger.warn('exec.container_left', { exec_id: execId, container: id, error });
+    const attempt = (triesLeft: number) => {
+      const again = () => triesLeft > 0 && attempt(triesLeft - 1);
+      setTimeout(() => void this.#options.engine.remove(id).catch(again), removeAgainMs).unref();
+    };
+    attempt(removeTries);
+  }
+
   /** Gives the row its final status, however the run went. */
   async #seal(plan: ExecPlan, running: Promise<FinishedExec>): Promise<SecboxError | undefined> {
     const { records, workspace, logger } = this.#options;
@@ -207,7 +223,7 @@ export class ExecRunner {
       );
       if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
         log.error('exec.error', { error: failure });
-      await recorded(records.finish(plan.execId, finished));
+      await recordEnd({ execId: plan.execId, finished, records, workspace, log });
       await workspace.removeSpool(plan.execId);
       log.info('exec.finished', {
         project_id: plan.projectId,

@@ -5,12 +5,13 @@ import {
   type ExecAnswer,
   type ExecRecord,
 } from '@secbox/contracts';
-import { Directory, isErrno, within, type Workspace } from '@secbox/workspace';
+import { Directory, isErrno, within } from '@secbox/workspace';
 import { join } from 'node:path';
 
 /** The row together with what was published: the same for whoever waited and for whoever asks later. */
-export async function readAnswer(record: ExecRecord, workspace: Workspace): Promise<ExecAnswer> {
-  const { artifacts } = workspace.foldersOf(record.project_id, record.exec_id);
+export async function readAnswer(record: ExecRecord): Promise<ExecAnswer> {
+  // From the row, not from today's root: that may have been moved since.
+  const artifacts = record.artifacts_path;
   return {
     ...record,
     artifacts_dir: artifacts,

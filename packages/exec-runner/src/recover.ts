@@ -2,6 +2,7 @@ import type { ContainerEngine } from '@secbox/container-engine';
 import type { Logger } from '@secbox/logging';
 import type { Workspace } from '@secbox/workspace';
 import { withoutResult } from './exec-outcome.js';
+import { spooledEnd } from './record-end.js';
 import type { ExecRecords } from './runner-options.js';
 
 export interface Recovery {
@@ -23,7 +24,8 @@ export async function recover({ engine, workspace, records, logger, dataDir }: R
   }
   for (const record of await records.unfinished()) {
     const reason = 'interrupted: the server ended while this exec was under way';
-    await records.finish(record.exec_id, withoutResult('error', reason, new Date()));
+    const end = await spooledEnd(workspace, record.exec_id);
+    await records.finish(record.exec_id, end ?? withoutResult('error', reason, new Date()));
     await workspace.removeSpool(record.exec_id);
     logger.warn('recovery.exec_ended', { exec_id: record.exec_id, was: record.status });
   }

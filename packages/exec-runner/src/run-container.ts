@@ -2,8 +2,11 @@ import {
   InitError,
   type ContainerEnd,
   type ContainerEngine,
+  type ContainerId,
   type ContainerSpec,
 } from '@secbox/container-engine';
+import { SecboxError } from '@secbox/contracts';
+import { aborted } from './aborted.js';
 import {
   asContainerCommand,
   underInit,
@@ -12,6 +15,7 @@ import {
   type ProcessEnd,
 } from './container-process.js';
 import type { PlannedCommand } from './exec-command.js';
+import { settledWithin } from './settled-within.js';
 
 export interface ContainerRun {
   readonly engine: ContainerEngine;
@@ -25,6 +29,8 @@ export interface ContainerRun {
   readonly outputs: Outputs;
   /** Called once the container is about to start: from here on the exec counts as having run. */
   readonly onStarting: () => Promise<void>;
+  /** The container is dead but could not be removed. */
+  readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
 export interface RunResult {
@@ -37,51 +43,84 @@ export interface RunResult {
   readonly peakMemoryBytes: number | null;
 }
 
+/** How long the engine may take for one step before the exec is given up. */
+const engineStepMs = 60_000;
+
 /**
  * Runs one container from its creation to its certain end, and removes it whatever happens.
  * When this resolves, nothing of the container can write any more.
  */
 export async function runContainer(run: ContainerRun): Promise<RunResult> {
   const { engine } = run;
-  const id = await engine.create(run.spec);
+  const id = await step('create', run.stop, engine.create(run.spec));
+  let result: RunResult | undefined;
   try {
-    const attachment = await engine.attach(id);
-    try {
-      const process = run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
-      await run.onStarting();
-      run.stop.throwIfAborted();
-      await engine.start(id);
-      const ready = process.ready();
-      const deadline = startDeadline(run, process, () => engine.kill(id));
-      try {
-        await ready;
-        const end = await process.run(run.command, run.outputs).catch(lostInit);
-        return { ...(await resultOf(end, () => engine.wait(id))), timedOut: deadline.passed() };
-      } finally {
-        await deadline.cancel();
-      }
-    } finally {
-      attachment.close();
-    }
+    result = await runCreated(run, id);
+    return result;
   } finally {
-    await engine.remove(id);
+    const removing = step('remove', undefined, engine.remove(id));
+    // The end of the command was told, so a container that cannot be removed yet is only in the way.
+    if (result === undefined) await removing;
+    else await removing.catch((error: unknown) => run.onLeftover(id, error));
   }
 }
 
-/** An init that dies under the command is the container's end; the engine tells how. Nothing is run again. */
-function lostInit(error: unknown): ProcessEnd {
-  if (error instanceof InitError && error.code === 'gone') return {};
+async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult> {
+  const { engine, stop } = run;
+  const attachment = await step('attach', stop, engine.attach(id));
+  try {
+    const process = run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
+    await run.onStarting();
+    stop.throwIfAborted();
+    await step('start', stop, engine.start(id));
+    const ready = process.ready();
+    const deadline = startDeadline(run, process, () => engine.kill(id));
+    try {
+      await step('init', undefined, ready);
+      const end = await process.run(run.command, run.outputs).catch(lostInit);
+      if (end === 'lost') await engine.kill(id);
+      const result = await resultOf(end, () => engine.wait(id));
+      return { ...result, timedOut: deadline.passed() };
+    } finally {
+      await deadline.cancel();
+    }
+  } finally {
+    attachment.close();
+  }
+}
+
+/** An init that dies under the command, or cannot be heard any more: how the command ended is unknown. */
+function lostInit(error: unknown): 'lost' {
+  if (error instanceof InitError && error.code === 'gone') return 'lost';
   throw error;
+}
+
+/** One call of the engine, which may hang: it is left behind when the exec is stopped or it takes too long. */
+async function step<T>(name: string, stop: AbortSignal | undefined, call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  const answer = call.then((value) => ({ value }));
+  const answered = await Promise.race([
+    settledWithin(engineStepMs, answer),
+    ...(stop ? [aborted(stop)] : []),
+  ]);
+  if (answered) return answered.value;
+  stop?.throwIfAborted();
+  throw new SecboxError('engine_unavailable', `The container engine did not answer in time (${name}).`);
 }
 
 /** The engine is asked only for what the command's own end does not say. */
 async function resultOf(
-  end: ProcessEnd,
+  end: ProcessEnd | 'lost',
   wait: () => Promise<ContainerEnd>,
 ): Promise<Omit<RunResult, 'timedOut'>> {
+  if (end === 'lost') {
+    const { outOfMemory } = await wait();
+    const failure =
+      'The sandbox ended, or could not be heard any more, before it told how its command ended.';
+    return { exitCode: null, signal: null, outOfMemory, failure, cpuMs: null, peakMemoryBytes: null };
+  }
   const container = end.exit && end.oomKills !== undefined ? undefined : await wait();
-  const exitCode = container?.exitCode ?? 0;
-  const exit = end.exit ?? { code: exitCode, signal: signalOf(exitCode) };
+  const exit = end.exit ?? containerExit(container);
   return {
     exitCode: exit.code,
     signal: exit.signal,
@@ -93,8 +132,12 @@ async function resultOf(
 }
 
 /** Engines tell the death of a container's first process by signal n as 128 + n. */
-function signalOf(exitCode: number): number | null {
-  return exitCode > 128 && exitCode < 192 ? exitCode - 128 : null;
+function containerExit(end: ContainerEnd | undefined): {
+  readonly code: number | null;
+  readonly signal: number | null;
+} {
+  if (!end) return { code: null, signal: null };
+  return { code: end.exitCode, signal: end.exitCode > 128 && end.exitCode < 192 ? end.exitCode - 128 : null };
 }
 
 /** How long the init has to end the command by itself, with its figures, before the engine ends them both. */
@@ -112,7 +155,7 @@ function startDeadline(
 
   const end = async () => {
     const asked = await process.kill();
-    if (asked) await elapsed(politeMs, over.signal);
+    if (asked) await settledWithin(politeMs, aborted(over.signal));
     if (!over.signal.aborted) await killContainer();
   };
   const onStop = () => {
@@ -132,17 +175,8 @@ function startDeadline(
       over.abort();
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
-      await killing;
+      // What could not be killed is removed by force next, which says so if it fails too.
+      await killing?.catch(() => undefined);
     },
   };
-}
-
-function elapsed(ms: number, interrupt: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    interrupt.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
 import {
   collectArtifacts,
@@ -10,7 +11,7 @@ import {
   type ExecFolders,
   type WrittenInput,
 } from '@secbox/workspace';
-import { containerPaths, initPath, type ContainerSpec } from '@secbox/container-engine';
+import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
@@ -26,10 +27,14 @@ export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' 
   readonly stop: AbortSignal;
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
+  /** Settles when it is this exec's turn, with what the work then gives. */
+  readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
+  readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
 const maxArtifactEntries = 10_000;
 const maxArtifactDepth = 32;
+const maxArtifactPathBytes = 1024 ** 2;
 
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
 export async function runPlan(run: PlanRun): Promise<FinishedExec> {
@@ -45,7 +50,10 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
         within(Directory.open(folders.spool), (staging) => writeInputs(inputs, staging, plan.inputs)),
       ),
   };
-  return run.inputsGuard.during(plan.projectId, entry, (inputs) => runWithInputs(run, folders, inputs));
+  // Waiting for other execs of its project must not keep a place from those of another.
+  return run.inputsGuard.during(plan.projectId, entry, (inputs) =>
+    run.admit(() => runWithInputs(run, folders, inputs)),
+  );
 }
 
 async function runWithInputs(
@@ -76,6 +84,7 @@ async function runWithInputs(
       timeoutMs: plan.policy.values.timeout_ms,
       stop: run.stop,
       outputs: { stdout, stderr },
+      onLeftover: run.onLeftover,
       onStarting: async () => {
         startedAt = new Date();
         await run.records.markRunning(plan.execId, startedAt.toISOString());
@@ -85,12 +94,13 @@ async function runWithInputs(
     const [result, output] = await closing(running, { stdout, stderr });
     const endedAt = new Date();
 
-    return within(Directory.open(folders.artifacts), async (artifacts) => {
+    return within(openReclaimed(folders.artifacts), async (artifacts) => {
       const setAside = await setReservedNamesAside(artifacts);
       const collection = await collectArtifacts(artifacts, {
         maxBytes: plan.policy.values.max_artifacts_bytes_total,
         maxEntries: maxArtifactEntries,
         maxDepth: maxArtifactDepth,
+        maxPathBytes: maxArtifactPathBytes,
       });
       const finished = outcomeOf({
         result,
@@ -114,6 +124,12 @@ async function runWithInputs(
       return finished;
     });
   });
+}
+
+/** The program may have taken our own right to its folder away. */
+async function openReclaimed(path: string): Promise<Directory> {
+  await chmod(path, 0o755);
+  return Directory.open(path);
 }
 
 /** Both files are closed whether the run succeeded or not. */

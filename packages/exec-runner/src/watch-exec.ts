@@ -1,5 +1,5 @@
 import { isFinal, type ExecRecord, type ExecStatus } from '@secbox/contracts';
-import { Directory, isErrno, type ExecFolders } from '@secbox/workspace';
+import { Directory, isErrno } from '@secbox/workspace';
 import type { FileHandle } from 'node:fs/promises';
 import { aborted } from './aborted.js';
 import type { Progress } from './progress.js';
@@ -20,8 +20,13 @@ export type ExecEvent = { readonly position: WatchPosition } & (
   | { readonly type: OutputStream; readonly data: Buffer }
 );
 
+export interface OutputFolders {
+  readonly spool: string;
+  readonly artifacts: string;
+}
+
 export interface ExecWatch {
-  readonly folders: ExecFolders;
+  readonly folders: OutputFolders;
   readonly find: () => Promise<ExecRecord>;
   /** Undefined when the exec is not under way: then all there is to see is there already. */
   readonly progress: Progress | undefined;
@@ -55,6 +60,8 @@ export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
         yield { type: 'state', status, position };
         return;
       }
+      // Not over, and nobody runs it: there is nothing to wait for.
+      if (!changed) return;
       await Promise.race([changed, aborted(watch.signal)]);
     }
   } finally {
@@ -69,11 +76,11 @@ function stateNumber(status: ExecStatus): number {
 
 /** Reads the output where it is: in the spool while the exec runs, then where it was published. */
 class OutputReader {
-  readonly #folders: ExecFolders;
+  readonly #folders: OutputFolders;
   /** Kept open: a file that is published meanwhile is still the same. */
   readonly #files = new Map<OutputStream, FileHandle>();
 
-  constructor(folders: ExecFolders) {
+  constructor(folders: OutputFolders) {
     this.#folders = folders;
   }
 

@@ -43,7 +43,7 @@ describe('collecting artifacts', () => {
   });
 
   function collect(limits: Partial<CollectLimits> = {}): Promise<Collection> {
-    const all = { maxBytes: 50 * mebibyte, maxEntries: 1000, maxDepth: 8, ...limits };
+    const all = { maxBytes: 50 * mebibyte, maxEntries: 1000, maxDepth: 8, maxPathBytes: mebibyte, ...limits };
     return within(Directory.open(root), (directory) => collectArtifacts(directory, all));
   }
 
@@ -203,6 +203,16 @@ describe('collecting artifacts', () => {
       expect(pathsOf(files)).toEqual(['a/b', 'c']);
       expect(truncated).toBe(false);
     });
+  });
+
+  test('past the cap of all paths together nothing more is listed or kept, and that is flagged', async () => {
+    for (let n = 10; n < 30; n += 1) await plant({ [`folder/${String(n).repeat(50)}`]: 'x' });
+    const { files, truncated } = await collect({ maxPathBytes: 500 });
+    expect(truncated).toBe(true);
+    expect(files.length).toBeGreaterThan(0);
+    expect(pathsOf(files).join('').length).toBeLessThanOrEqual(500);
+    const left = (await readdir(join(root, 'folder'))).sort();
+    expect(pathsOf(files)).toEqual(left.map((name) => `folder/${name}`));
   });
 
   test('folders past the depth cap are removed and listed, however deep they go', async () => {

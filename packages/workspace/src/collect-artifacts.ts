@@ -8,6 +8,8 @@ export interface CollectLimits {
   readonly maxBytes: number;
   readonly maxEntries: number;
   readonly maxDepth: number;
+  /** Of all listed paths together, so that a listing stays small whatever the names are. */
+  readonly maxPathBytes: number;
 }
 
 /** `path_base64` holds the raw bytes where the name is not UTF-8 and `path` is only an approximation. */
@@ -57,6 +59,7 @@ class Collector {
   readonly #others: OtherEntry[] = [];
   readonly #dropped: DroppedEntry[] = [];
   #entries = 0;
+  #pathBytes = 0;
   #bytes = 0;
   #truncated = false;
 
@@ -75,7 +78,7 @@ class Collector {
   }
 
   async visit(directory: Directory, prefix: Buffer, depth: number): Promise<void> {
-    for (const name of await this.#namesWithinLimit(directory)) {
+    for (const name of await this.#namesWithinLimit(directory, prefix.length + 1)) {
       const path = prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]);
       const stats = await directory.stat(name);
       if (!usableByOwner(stats)) await directory.reclaim(name);
@@ -86,12 +89,14 @@ class Collector {
   }
 
   /** Sorted by bytes. Names past the entry limit are removed as they are met: a million of them is never held. */
-  async #namesWithinLimit(directory: Directory): Promise<Buffer[]> {
+  async #namesWithinLimit(directory: Directory, prefixBytes: number): Promise<Buffer[]> {
     const names: Buffer[] = [];
     const surplus: Buffer[] = [];
     for await (const name of directory.names()) {
-      if (this.#entries < this.#limits.maxEntries) {
+      const pathBytes = this.#pathBytes + prefixBytes + name.length;
+      if (this.#entries < this.#limits.maxEntries && pathBytes <= this.#limits.maxPathBytes) {
         this.#entries += 1;
+        this.#pathBytes = pathBytes;
         names.push(name);
         continue;
       }

@@ -41,7 +41,7 @@ describe('Workspace', () => {
 
   beforeEach(async () => {
     temporary = await mkdtemp(join(tmpdir(), 'secbox-workspace-'));
-    root = join(temporary, 'data', 'workspace');
+    root = join(temporary, 'workspace');
     outside = join(temporary, 'outside');
     await mkdir(outside, { mode: 0o711 });
     workspace = await open();
@@ -65,6 +65,12 @@ describe('Workspace', () => {
     await writeFile(join(folders.inputs, 'kept'), 'kept');
     expect((await open()).foldersOf(project, execId)).toEqual(folders);
     expect(await readFile(join(folders.inputs, 'kept'), 'utf8')).toBe('kept');
+  });
+
+  test('is not made below a folder that is missing, such as a disk that is not mounted', async () => {
+    root = join(temporary, 'missing', 'workspace');
+    await expect(open()).rejects.toMatchObject({ code: 'invalid_setting' });
+    expect(await readdir(temporary)).not.toContain('missing');
   });
 
   test('prepares the folders of an exec, and hands over those that programs write', async () => {

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
-import type { ExecId, ProjectId } from '@secbox/contracts';
-import { Directory, type Owner, within } from './directory.js';
+import { SecboxError, type ExecId, type ProjectId } from '@secbox/contracts';
+import { Directory, isErrno, type Owner, within } from './directory.js';
 import type { MountSource, WorkspaceMounts } from './mounts.js';
 import type { AdaptedPath, PathAdapter } from './path-adapter/path-adapter.js';
 
@@ -43,7 +43,7 @@ export class Workspace {
 
   static async open(options: WorkspaceOptions): Promise<Workspace> {
     const workspace = new Workspace(options);
-    await mkdir(workspace.root, { recursive: true, mode: secret });
+    await makeRoot(workspace.root);
     await within(Directory.open(workspace.root), async (root) => {
       await within(root.ensureDirectory('projects', ours), closeAtOnce);
       await within(root.ensureDirectory('spool', secret), closeAtOnce);
@@ -79,12 +79,61 @@ export class Workspace {
     };
   }
 
+  /** Keeps a document of ours with what waits of an exec. */
+  async writeSpooled(execId: ExecId, name: string, text: string): Promise<void> {
+    await within(this.#open('spool'), (spool) =>
+      within(spool.ensureDirectory(execId, secret), async (folder) => {
+        const file = await folder.createFile(name, 0o600);
+        try {
+          await file.writeFile(text);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+      }),
+    );
+  }
+
+  /** Undefined when there is no such document. */
+  async readSpooled(execId: ExecId, name: string): Promise<string | undefined> {
+    try {
+      return await within(
+        Directory.open(this.#paths.below(['spool', execId]).hostPathNative),
+        async (folder) => {
+          const file = await folder.openFile(name);
+          try {
+            return await file.readFile('utf8');
+          } finally {
+            await file.close();
+          }
+        },
+      );
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return undefined;
+      throw error;
+    }
+  }
+
   async removeSpool(execId: ExecId): Promise<void> {
     await within(this.#open('spool'), (spool) => spool.remove(execId));
   }
 
   #open(name: 'projects' | 'spool'): Promise<Directory> {
     return Directory.open(this.#paths.below([name]).hostPathNative);
+  }
+}
+
+/** Only the last folder is made: a root whose parent is missing is more likely a mistake than a wish. */
+async function makeRoot(root: string): Promise<void> {
+  try {
+    await mkdir(root, { mode: secret });
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SecboxError('invalid_setting', `The workspace root ${root} cannot be made: ${why}.`, {
+      details: { setting: 'sandbox.workspace_root' },
+      cause: error,
+    });
   }
 }
 

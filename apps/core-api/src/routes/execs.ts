@@ -1,6 +1,5 @@
 import { execRequestSchema, isFinal, parseExecId, SecboxError, type ExecRequest } from '@secbox/contracts';
 import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
-import type { Workspace } from '@secbox/workspace';
 import { Router, type Request, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
@@ -9,11 +8,10 @@ import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions {
   readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find'>;
-  readonly workspace: Workspace;
   readonly maxBodyBytes: number;
 }
 
-export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOptions): Router {
+export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router {
   const router = Router();
   const readBody = jsonBody(maxBodyBytes);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
@@ -27,7 +25,7 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
       if (failure) throw failure;
       const record = await runner.find(submitted.execId);
       if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${record.exec_id}`);
-      response.json(await readAnswer(record, workspace));
+      response.json(await readAnswer(record));
     })
     .all(methodNotAllowed('POST'));
 
@@ -35,7 +33,7 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
     .route('/sandbox/execs/:execId')
     .get(async (request, response) => {
       const record = await runner.find(parseExecId(request.params.execId));
-      response.json(await readAnswer(record, workspace));
+      response.json(await readAnswer(record));
     })
     .all(methodNotAllowed('GET', 'HEAD'));
 
@@ -43,7 +41,7 @@ export function execRoutes({ runner, workspace, maxBodyBytes }: ExecRoutesOption
     .route('/sandbox/execs/:execId/cancel')
     .post(async (request, response) => {
       const record = await runner.cancel(parseExecId(request.params.execId));
-      response.json(await readAnswer(record, workspace));
+      response.json(await readAnswer(record));
     })
     .all(methodNotAllowed('POST'));
 

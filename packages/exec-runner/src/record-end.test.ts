@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newExecId, SecboxError, type FinishedExec } from '@secbox/contracts';
+import { createLogger } from '@secbox/logging';
+import { createPathAdapter, Workspace } from '@secbox/workspace';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { withoutResult } from './exec-outcome.js';
+import { recordEnd, spooledEnd } from './record-end.js';
+
+let folder: string;
+let workspace: Workspace;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secbox-end-'));
+  const paths = createPathAdapter({ mode: 'linux', roots: { workspace_root: join(folder, 'workspace') } });
+  workspace = await Workspace.open({ paths });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const log = createLogger({
+  level: 'error',
+  format: 'json',
+  destination: new Writable({ write: (_chunk, _encoding, done) => done() }),
+});
+const finished: FinishedExec = withoutResult('error', 'for a test', new Date(0));
+
+describe('the end of an exec', () => {
+  test('that the database does not take is kept in the spool, and written when it does', async () => {
+    const execId = newExecId();
+    const spooled: unknown[] = [];
+    let failures = 2;
+    const finish = async () => {
+      if (failures === 0) return;
+      failures -= 1;
+      spooled.push(await spooledEnd(workspace, execId));
+      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+    };
+    await recordEnd({ execId, finished, records: { finish }, workspace, log });
+    expect(failures).toBe(0);
+    expect(spooled).toEqual([undefined, finished]);
+  });
+
+  test('that the store refuses is not tried again', async () => {
+    const refusal = new SecboxError('internal_error', 'it is over already');
+    const finish = () => Promise.reject(refusal);
+    await expect(
+      recordEnd({ execId: newExecId(), finished, records: { finish }, workspace, log }),
+    ).rejects.toBe(refusal);
+  });
+
+  test.each(['', '{"status":', '{"status":"running"}', 'null', '[]'])(
+    'that is spooled as %j is not known',
+    async (text) => {
+      const execId = newExecId();
+      await workspace.writeSpooled(execId, 'end.json', text);
+      expect(await spooledEnd(workspace, execId)).toBeUndefined();
+    },
+  );
+
+  test('that was never spooled is not known', async () => {
+    expect(await spooledEnd(workspace, newExecId())).toBeUndefined();
+  });
+});

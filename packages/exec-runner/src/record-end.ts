@@ -1,0 +1,50 @@
+import { execStatuses, isFinal, SecboxError, type ExecId, type FinishedExec } from '@secbox/contracts';
+import type { Logger } from '@secbox/logging';
+import type { Workspace } from '@secbox/workspace';
+import type { ExecRecords } from './runner-options.js';
+
+export interface ExecEnd {
+  readonly execId: ExecId;
+  readonly finished: FinishedExec;
+  readonly records: Pick<ExecRecords, 'finish'>;
+  readonly workspace: Workspace;
+  readonly log: Logger;
+}
+
+const retryMs = 500;
+
+/**
+ * Writes the final status. A database that does not take it is tried again until it does; meanwhile the
+ * end lies in the exec's spool, where the next start finds it if this process does not live that long.
+ */
+export async function recordEnd({ execId, finished, records, workspace, log }: ExecEnd): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await records.finish(execId, finished);
+      return;
+    } catch (error) {
+      // The store itself refused: the row has its end already.
+      if (error instanceof SecboxError) throw error;
+      if (tries === 0) {
+        log.error('exec.end_not_recorded', { error });
+        await workspace.writeSpooled(execId, endFile, JSON.stringify(finished));
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
+
+/** The end that a process could not record before it died. */
+export async function spooledEnd(workspace: Workspace, execId: ExecId): Promise<FinishedExec | undefined> {
+  const text = await workspace.readSpooled(execId, endFile);
+  if (text === undefined) return undefined;
+  try {
+    const end = JSON.parse(text) as FinishedExec | null;
+    return end && execStatuses.includes(end.status) && isFinal(end.status) ? end : undefined;
+  } catch {
+    // Cut off while it was written: then it is not known.
+    return undefined;
+  }
+}
+
+const endFile = 'end.json';
