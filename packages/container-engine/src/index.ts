@@ -10,6 +10,8 @@ export type {
   OutputChunk,
   OwnedContainer,
 } from './container-engine.js';
+export { CliEngine, type CliHardening } from './cli-engine.js';
+export type { DockerCli } from './cli-process.js';
 export { DockerodeEngine } from './dockerode-engine.js';
 export { defaultDockerHost, parseDockerHost, type EngineEndpoint } from './endpoint.js';
 export { bindMountsOf, containerPaths, labels, type EngineHardening } from './hardening.js';

@@ -1,0 +1,84 @@
+import type { ContainerId, EngineImage, EngineInfo, OwnedContainer } from './container-engine.js';
+import { labels } from './hardening.js';
+
+/** What the docker program prints, and what we take from it. Each format stands beside its reader. */
+
+export interface ContainerState {
+  readonly status: string;
+  readonly exitCode: number;
+  readonly outOfMemory: boolean;
+}
+
+export const stateFormat = '--format={{json .State}}';
+
+export function readState(answer: string): ContainerState {
+  const { Status, ExitCode, OOMKilled } = JSON.parse(answer) as {
+    Status: string;
+    ExitCode: number;
+    OOMKilled: boolean;
+  };
+  return { status: Status, exitCode: ExitCode, outOfMemory: OOMKilled };
+}
+
+export interface ListedContainer extends OwnedContainer {
+  readonly status: string;
+  readonly dataDir: string;
+}
+
+/** Labels one by one: the program's own list of them is joined by commas, which their values may have too. */
+export const listFormat = `--format=[${[
+  '{{json .ID}}',
+  '{{json .State}}',
+  `{{json (.Label "${labels.execId}")}}`,
+  `{{json (.Label "${labels.dataDir}")}}`,
+].join(',')}]`;
+
+export function readList(answer: string): ListedContainer[] {
+  return answer
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [id, status, execId, dataDir] = JSON.parse(line) as [ContainerId, string, string, string];
+      return { id, execId, running: status === 'running', status, dataDir };
+    });
+}
+
+export const wholeFormat = '--format={{json .}}';
+
+/** Null where an image has no labels or no variables. */
+export function readImage(answer: string): EngineImage {
+  const { Id, Config } = JSON.parse(answer) as {
+    Id: string;
+    Config: { Labels?: Record<string, string> | null; Env?: string[] | null } | null;
+  };
+  return {
+    id: Id,
+    labels: Config?.Labels ?? {},
+    environment: Object.fromEntries((Config?.Env ?? []).map(splitVariable)),
+  };
+}
+
+function splitVariable(entry: string): [string, string] {
+  const at = entry.indexOf('=');
+  return at < 0 ? [entry, ''] : [entry.slice(0, at), entry.slice(at + 1)];
+}
+
+export const serverFormat = '--format={{json .Server}}';
+
+export function readInfo(info: string, server: string): EngineInfo {
+  const { OperatingSystem, NCPU, MemTotal, Runtimes } = JSON.parse(info) as {
+    OperatingSystem: string;
+    NCPU: number;
+    MemTotal: number;
+    Runtimes?: Record<string, unknown> | null;
+  };
+  const { Version, ApiVersion } = JSON.parse(server) as { Version: string; ApiVersion: string };
+  return {
+    version: Version,
+    apiVersion: ApiVersion,
+    operatingSystem: OperatingSystem,
+    cpus: NCPU,
+    memoryBytes: MemTotal,
+    runtimes: Object.keys(Runtimes ?? {}),
+  };
+}
