@@ -50,6 +50,7 @@ test('the documented defaults are the real ones', () => {
     SECBOX_SHUTDOWN_GRACE_MS: String(defaults.shutdownGraceMs),
     SECBOX_LOG_LEVEL: defaults.logLevel,
     SECBOX_LOG_FORMAT: defaults.logFormat,
+    SECBOX_ENGINE_ADAPTER: defaults.engineAdapter,
     SECBOX_ENGINE_SOURCE: defaults.engineSource,
   });
 });

@@ -25,6 +25,7 @@ describe('config', () => {
       shutdownGraceMs: 10_000,
       logLevel: 'info',
       logFormat: 'auto',
+      engineAdapter: 'dockerode',
       dockerHost: undefined,
       dockerCertPath: undefined,
       dockerContext: 'default',

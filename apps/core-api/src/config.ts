@@ -14,6 +14,7 @@ export interface Config {
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty' | 'auto';
+  readonly engineAdapter: 'dockerode' | 'cli';
   readonly dockerHost: string | undefined;
   readonly dockerCertPath: string | undefined;
   readonly dockerContext: string;
@@ -43,6 +44,7 @@ export const configVariables = [
   'SECBOX_SHUTDOWN_GRACE_MS',
   'SECBOX_LOG_LEVEL',
   'SECBOX_LOG_FORMAT',
+  'SECBOX_ENGINE_ADAPTER',
   'DOCKER_HOST',
   'DOCKER_CERT_PATH',
   'DOCKER_TLS_VERIFY',
@@ -68,6 +70,7 @@ export function readConfig(environment: Environment): Config {
     shutdownGraceMs: read.integer('SECBOX_SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
     logLevel: read.choice('SECBOX_LOG_LEVEL', 'info', logLevels),
     logFormat: read.choice('SECBOX_LOG_FORMAT', 'auto', ['auto', 'json', 'pretty']),
+    engineAdapter: read.choice('SECBOX_ENGINE_ADAPTER', 'dockerode', ['dockerode', 'cli']),
     dockerHost: read.optional('DOCKER_HOST'),
     dockerCertPath: read.optional('DOCKER_TLS_VERIFY') && read.optional('DOCKER_CERT_PATH'),
     dockerContext: read.text('DOCKER_CONTEXT', 'default'),

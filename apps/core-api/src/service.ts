@@ -2,8 +2,15 @@ import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Settings } from '@secbox/contracts';
-import { defaultDockerHost, DockerodeEngine, parseDockerHost } from '@secbox/container-engine';
+import {
+  CliEngine,
+  defaultDockerHost,
+  DockerodeEngine,
+  parseDockerHost,
+  type ContainerEngine,
+} from '@secbox/container-engine';
 import { lockInstance, openDatabase } from '@secbox/database';
 import { ExecRunner, recover, Vault, type AdmissionLimits } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
@@ -55,9 +62,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => database.close());
 
     const dockerHost = config.dockerHost ?? defaultDockerHost;
-    const engine = new DockerodeEngine(parseDockerHost(dockerHost, config.dockerCertPath), {
-      seccompProfile: await readFile(seccompProfilePath, 'utf8'),
-    });
+    const engine = await openEngine(options, dockerHost);
     const { cpus, memoryBytes } = await engine.info();
     const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
     const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);
@@ -134,6 +139,24 @@ function listen(server: Server, host: string, port: number): Promise<string> {
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });
   });
+}
+
+async function openEngine(
+  { config, searchPath }: ServiceOptions,
+  dockerHost: string,
+): Promise<ContainerEngine> {
+  if (config.engineAdapter === 'dockerode') {
+    const endpoint = parseDockerHost(dockerHost, config.dockerCertPath);
+    return new DockerodeEngine(endpoint, { seccompProfile: await readFile(seccompProfilePath, 'utf8') });
+  }
+  const tls =
+    config.dockerCertPath === undefined
+      ? {}
+      : { DOCKER_CERT_PATH: config.dockerCertPath, DOCKER_TLS_VERIFY: '1' };
+  return new CliEngine(
+    { program: 'docker', environment: { PATH: searchPath, DOCKER_HOST: dockerHost, ...tls } },
+    { seccompProfilePath: fileURLToPath(seccompProfilePath) },
+  );
 }
 
 /** Of the engine's memory, what execs may have together; the rest is for the engine, its page cache and us. */
