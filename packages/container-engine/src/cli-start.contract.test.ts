@@ -91,10 +91,9 @@ test.each(['no-such-docker-program', '/no/such/docker'])(
 
 test('the Docker CLI leaves no child, descriptor or file behind, however a run ends', async () => {
   const { engine } = fixture;
-  const counts = async () => ({
-    descriptors: (await readdir('/proc/self/fd')).length,
-    files: (await readdir(tmpdir())).filter((name) => name.startsWith('secbox-variables-')).length,
-  });
+  const descriptors = async () => (await readdir('/proc/self/fd')).length;
+  const files = async () =>
+    (await readdir(tmpdir())).filter((name) => name.startsWith('secbox-variables-')).length;
   const runOne = async (n: number) => {
     const environment = { N: String(n) };
     const id = await engine.create(await fixture.specOf(['sh', '-c', 'cat; sleep 999'], { environment }));
@@ -109,10 +108,14 @@ test('the Docker CLI leaves no child, descriptor or file behind, however a run e
     await Promise.all([reading, waiting]);
   };
   await runOne(2);
-  const before = await counts();
+  const before = await descriptors();
   for (let n = 0; n < 8; n += 4) await Promise.all([0, 1, 2, 3].map((k) => runOne(n + k)));
   await noChildren();
-  expect(await counts()).toEqual(before);
+  // Handles close a moment after their streams do, and other tests have files of their own for a moment:
+  // what stays is what the time limit of this test would meet.
+  while ((await descriptors()) > before) await pause(10);
+  while ((await files()) > 0) await pause(10);
+  expect(await descriptors()).toBeLessThanOrEqual(before);
 });
 
 /** Settles when every child of ours is gone, which is a moment after it was killed. */
