@@ -62,7 +62,7 @@ describe('output', () => {
     const { outcome, stdout, stderr } = await run(['python3', '-c', program]);
     expect(outcome).toMatchObject({ exit: { end: { kind: 'signaled', signal: 9 } } });
     expect(stdout).toHaveLength(Number(stderr.toString()));
-    expect(stdout.length).toBeGreaterThan(1 << 20);
+    expect(stdout.length).toBeGreaterThanOrEqual(1 << 20);
   });
 
   test('a pipe in packet mode loses nothing', async () => {
