@@ -21,7 +21,8 @@ export async function runInCompiler(
   const { Id: id } = (await engine.call('POST', '/containers/create', {
     Image: 'secbox/sandbox-compiler:latest',
     Entrypoint: [],
-    Cmd: ['sh', '-euc', script],
+    // One stream: the order of two is not kept.
+    Cmd: ['sh', '-euc', `exec 2>&1\n${script}`],
     Labels: { secbox: 'test', 'secbox.data_dir': tmpdir() },
     AttachStdout: true,
     AttachStderr: true,
