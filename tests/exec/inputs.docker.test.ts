@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { access, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileAppears } from './file-appears.js';
 import { startRunningService, type RunningService } from './running-service.js';
@@ -11,6 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const input = (path: string, content: string) => ({ path, content });
+const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
 const show = 'cat /workspace/inputs/*';
 const work = (projectId: string, file: string) =>
   join(service.dataDir, 'workspace/projects', projectId, 'work', file);
@@ -31,8 +33,7 @@ describe('inputs', () => {
       'import hashlib; print(hashlib.sha256(open("/workspace/inputs/deep/er/b.bin", "rb").read()).hexdigest())',
       { project_id: 'bytes', inputs: [{ path: 'deep/er/b.bin', content_base64: bytes.toString('base64') }] },
     );
-    const { createHash } = await import('node:crypto');
-    expect(answer.stdout.trim()).toBe(createHash('sha256').update(bytes).digest('hex'));
+    expect(answer.stdout.trim()).toBe(sha256(bytes));
   });
 
   test('do not change under a running exec: who would change one waits, who adds or repeats one does not', async () => {
@@ -70,6 +71,36 @@ describe('inputs', () => {
     });
     expect(second.stdout).toBe('same\nadded\n');
     expect((await first).stdout).toBe('done\n');
+  });
+
+  test('are all accounted for: also those of earlier execs, and those added while it ran', async () => {
+    const project = { project_id: 'account' };
+    await service.shell('true', { ...project, inputs: [input('old', 'old'), input('replaced', 'before')] });
+    const first = service.shell('touch begun; while [ ! -e go ]; do sleep 0.02; done', {
+      ...project,
+      inputs: [input('replaced', 'after')],
+    });
+    await fileAppears(work('account', 'begun'));
+    await service.shell('touch go', { ...project, inputs: [input('added', 'added')] });
+    const { artifacts_dir } = await first;
+    const meta = JSON.parse(await readFile(join(artifacts_dir, 'meta.json'), 'utf8')) as { inputs: unknown };
+    const told = (path: string, content: string) => ({ path, size: content.length, sha256: sha256(content) });
+    expect(meta.inputs).toEqual([told('added', 'added'), told('old', 'old'), told('replaced', 'after')]);
+    // What was replaced can still be looked at.
+    const contents = join(service.dataDir, 'workspace/contents');
+    const before = sha256('before');
+    expect(await readFile(join(contents, before.slice(0, 2), before), 'utf8')).toBe('before');
+  });
+
+  test('cannot be changed from inside, nor what is kept of them (case 44)', async () => {
+    const { stdout } = await service.shell(
+      'cd /workspace/inputs; echo x > a; rm -f a; mv a b; ln a /workspace/work/a; chmod 777 a; cat a',
+      { project_id: 'inside', inputs: [input('a', 'kept')] },
+    );
+    expect(stdout).toBe('kept');
+    const hash = sha256('kept');
+    const kept = join(service.dataDir, 'workspace/contents', hash.slice(0, 2), hash);
+    expect(await readFile(kept, 'utf8')).toBe('kept');
   });
 
   test('a file where there is a folder, or the other way, is refused and recorded', async () => {

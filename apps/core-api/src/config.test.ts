@@ -22,6 +22,7 @@ describe('config', () => {
       maxConcurrentExecs: 4,
       maxQueuedExecs: 100,
       maxBodyBytes: 16 * 1024 ** 2,
+      maxUploadBytes: 1024 ** 3,
       shutdownGraceMs: 10_000,
       logLevel: 'info',
       logFormat: 'auto',

@@ -11,6 +11,7 @@ export interface Config {
   readonly maxConcurrentExecs: number;
   readonly maxQueuedExecs: number;
   readonly maxBodyBytes: number;
+  readonly maxUploadBytes: number;
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty' | 'auto';
@@ -41,6 +42,7 @@ export const configVariables = [
   'SECBOX_MAX_CONCURRENT_EXECS',
   'SECBOX_MAX_QUEUED_EXECS',
   'SECBOX_MAX_BODY_MB',
+  'SECBOX_MAX_UPLOAD_MB',
   'SECBOX_SHUTDOWN_GRACE_MS',
   'SECBOX_LOG_LEVEL',
   'SECBOX_LOG_FORMAT',
@@ -67,6 +69,7 @@ export function readConfig(environment: Environment): Config {
     maxConcurrentExecs: read.integer('SECBOX_MAX_CONCURRENT_EXECS', 4, 1, 256),
     maxQueuedExecs: read.integer('SECBOX_MAX_QUEUED_EXECS', 100, 0, 100_000),
     maxBodyBytes: read.integer('SECBOX_MAX_BODY_MB', 16, 1, 512) * 1024 ** 2,
+    maxUploadBytes: read.integer('SECBOX_MAX_UPLOAD_MB', 1024, 1, 1_048_576) * 1024 ** 2,
     shutdownGraceMs: read.integer('SECBOX_SHUTDOWN_GRACE_MS', 10_000, 0, 600_000),
     logLevel: read.choice('SECBOX_LOG_LEVEL', 'info', logLevels),
     logFormat: read.choice('SECBOX_LOG_FORMAT', 'auto', ['auto', 'json', 'pretty']),

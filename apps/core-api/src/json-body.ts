@@ -15,7 +15,10 @@ export function jsonBody(limit: number): RequestHandler[] {
       );
     },
     express.json({ limit, strict: true, type: 'application/json' }),
-    refuseHostileShapes,
+    (request, _response, next) => {
+      refuseHostileShapes(request.body);
+      next();
+    },
   ];
 }
 
@@ -23,8 +26,8 @@ const prototypeKeys = ['__proto__', 'constructor', 'prototype'];
 const maxDepth = 32;
 
 /** Keys that would reach an object's prototype, and nesting that no request of ours has; without recursion. */
-const refuseHostileShapes: RequestHandler = (request, _response, next) => {
-  let level: unknown[] = [request.body];
+export function refuseHostileShapes(body: unknown): void {
+  let level: unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxDepth) {
       throw new SecboxError('invalid_request', `A body is nested at most ${maxDepth} levels deep.`);
@@ -36,8 +39,7 @@ const refuseHostileShapes: RequestHandler = (request, _response, next) => {
     }
     level = objects.flatMap((object) => Object.values(object) as unknown[]);
   }
-  next();
-};
+}
 
 const codesOfBodyErrors = {
   'entity.too.large': 'body_too_large',

@@ -81,18 +81,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
 
     const workspace = await openWorkspace(workspaceRoots(settings.get().settings, dataDir));
-    const parts = { engine, workspace, records: database.execs, logger, dataDir };
-    await recover(parts);
+    const vault = await Vault.open(join(dataDir, 'secret.key'));
+    const parts = { engine, workspace, records: database.execs, vault, logger, dataDir };
+    const resumable = await recover(parts);
 
     const runner = new ExecRunner({
       ...parts,
-      vault: await Vault.open(join(dataDir, 'secret.key')),
       imageReference: config.sandboxImage,
       capacity,
       policySettings: () => settings.policy(),
       admission: limitsOf(settings.get().settings),
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
+    runner.resume(resumable);
 
     const checkHealth = healthCheckOf({ ...options, dockerHost, engine, workspace, database });
     const server = createServer(
@@ -100,6 +101,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         runner,
         settings,
         maxBodyBytes: config.maxBodyBytes,
+        maxUploadBytes: config.maxUploadBytes,
         logger,
         checkHealth,
       }),

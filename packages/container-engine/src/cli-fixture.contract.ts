@@ -1,4 +1,4 @@
-import { newExecId, parseProjectId } from '@secbox/contracts';
+import { defaultTenant, newExecId, parseProjectId } from '@secbox/contracts';
 import { createPathAdapter, sandboxOwner, Workspace } from '@secbox/workspace';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,11 @@ export class CliFixture {
       ...(getuid?.() === 0 ? { owner: sandboxOwner } : {}),
     });
     const execId = newExecId();
-    const { mounts } = await workspace.prepare(parseProjectId('project'), execId);
+    const { mounts } = await workspace.prepare({
+      tenant: defaultTenant,
+      projectId: parseProjectId('project'),
+      execId,
+    });
     return {
       imageId: this.#imageId,
       command,

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { newExecId, parseProjectId } from '@secbox/contracts';
+import { defaultTenant, newExecId, parseProjectId } from '@secbox/contracts';
 import { createPathAdapter, sandboxOwner, Workspace } from '@secbox/workspace';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -64,7 +64,11 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       changes: Partial<ContainerSpec> = {},
     ): Promise<ContainerSpec> {
       const execId = newExecId();
-      const { mounts } = await workspace.prepare(parseProjectId('project'), execId);
+      const { mounts } = await workspace.prepare({
+        tenant: defaultTenant,
+        projectId: parseProjectId('project'),
+        execId,
+      });
       return {
         imageId,
         command,

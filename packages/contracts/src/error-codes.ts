@@ -36,6 +36,7 @@ export const errorCodes = {
   exec_not_found: { kind: 'not_found' },
   route_not_found: { kind: 'not_found' },
   method_not_allowed: { kind: 'invalid', httpStatus: 405 },
+  too_many_inputs: { kind: 'conflict' },
   body_too_large: { kind: 'too_large' },
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },

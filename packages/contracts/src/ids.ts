@@ -8,6 +8,8 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type ExecId = Branded<'ExecId'>;
 /** Made only by {@link parseProjectId}; safe as one path component. */
 export type ProjectId = Branded<'ProjectId'>;
+/** Made only by {@link parseTenantId}; safe as one path component. */
+export type TenantId = Branded<'TenantId'>;
 
 /** Project, user and agent ids: one path component that is no option, no hidden file and no mount separator. */
 export const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$';
@@ -31,12 +33,21 @@ export function parseExecId(text: string): ExecId {
 }
 
 export function parseProjectId(text: string, field = 'project_id'): ProjectId {
-  if (!nameRegExp.test(text)) {
-    throw new SecboxError(
-      'invalid_id',
-      `${field} must begin with a letter or digit and have at most 128 letters, digits, dots, underscores, at signs or dashes.`,
-      { details: { field, pattern: namePattern } },
-    );
-  }
-  return text as ProjectId;
+  return parseName(text, field) as ProjectId;
+}
+
+export function parseTenantId(text: string): TenantId {
+  return parseName(text, 'tenant') as TenantId;
+}
+
+/** Whose everything is as long as nobody says otherwise. */
+export const defaultTenant = parseTenantId('default');
+
+function parseName(text: string, field: string): string {
+  if (nameRegExp.test(text)) return text;
+  throw new SecboxError(
+    'invalid_id',
+    `${field} must begin with a letter or digit and have at most 128 letters, digits, dots, underscores, at signs or dashes.`,
+    { details: { field, pattern: namePattern } },
+  );
 }

@@ -4,13 +4,16 @@ export { answeredOutputBytes, type ArtifactSummary, type ExecAnswer } from './ex
 export type { ExecOutcome, ExecRecord, ExecSubmission, FinishedExec } from './exec-record.js';
 export { execStatuses, isFinal, type ExecStatus, type FinalExecStatus } from './exec-status.js';
 export {
+  defaultTenant,
   execIdPattern,
   namePattern,
   newExecId,
   parseExecId,
   parseProjectId,
+  parseTenantId,
   type ExecId,
   type ProjectId,
+  type TenantId,
 } from './ids.js';
 export {
   execRequestSchema,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseProjectId } from '@secbox/contracts';
 import fc from 'fast-check';
 import { Admission, type AdmissionLimits } from './admission.js';
 
@@ -12,7 +11,7 @@ function controlled(limits: Partial<AdmissionLimits>) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const ask = (name: string, project = 'p', memoryMb = 1, stop = never()) =>
-    admission.reserve().admit({ projectId: parseProjectId(project), memoryMb, stop }, async () => {
+    admission.reserve().admit({ project, memoryMb, stop }, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return name;
@@ -129,9 +128,7 @@ describe('admission', () => {
     const { admission, ask, end, begun } = controlled({ maxConcurrent: 1 });
     const failing = admission
       .reserve()
-      .admit({ projectId: parseProjectId('p'), memoryMb: 1, stop: never() }, () =>
-        Promise.reject(new Error('broken')),
-      );
+      .admit({ project: 'p', memoryMb: 1, stop: never() }, () => Promise.reject(new Error('broken')));
     await expect(failing).rejects.toThrow('broken');
     void ask('next');
     await end('next');
@@ -154,18 +151,16 @@ describe('admission', () => {
           let done = 0;
           await Promise.all(
             asks.map(({ project, memory: memoryMb }) =>
-              admission
-                .reserve()
-                .admit({ projectId: parseProjectId(project), memoryMb, stop: never() }, async () => {
-                  running += 1;
-                  memory += memoryMb;
-                  expect(running).toBeLessThanOrEqual(3);
-                  if (running > 1) expect(memory).toBeLessThanOrEqual(100);
-                  await Promise.resolve();
-                  running -= 1;
-                  memory -= memoryMb;
-                  done += 1;
-                }),
+              admission.reserve().admit({ project, memoryMb, stop: never() }, async () => {
+                running += 1;
+                memory += memoryMb;
+                expect(running).toBeLessThanOrEqual(3);
+                if (running > 1) expect(memory).toBeLessThanOrEqual(100);
+                await Promise.resolve();
+                running -= 1;
+                memory -= memoryMb;
+                done += 1;
+              }),
             ),
           );
           expect(done).toBe(asks.length);

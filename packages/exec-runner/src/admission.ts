@@ -1,4 +1,4 @@
-import { SecboxError, type ProjectId } from '@secbox/contracts';
+import { SecboxError } from '@secbox/contracts';
 import pLimit from 'p-limit';
 
 export interface AdmissionLimits {
@@ -10,7 +10,7 @@ export interface AdmissionLimits {
 }
 
 export interface Admittance {
-  readonly projectId: ProjectId;
+  readonly project: string;
   readonly memoryMb: number;
   /** Leaves the queue when aborted, at once. */
   readonly stop: AbortSignal;
@@ -39,7 +39,7 @@ export class Admission {
   #limits: AdmissionLimits;
   readonly #places: ReturnType<typeof pLimit>;
   /** In the order of their turns; a project that was served goes to the end. */
-  readonly #projects = new Map<ProjectId, Waiting[]>();
+  readonly #projects = new Map<string, Waiting[]>();
   #reserved = 0;
   #memoryInUse = 0;
   #running = 0;
@@ -76,6 +76,11 @@ export class Admission {
         details: { max_queued: maxQueued, retry_after_seconds: retryAfterSeconds },
       });
     }
+    return this.reserveAgain();
+  }
+
+  /** For one that was taken on before, by a server that has ended since: it is not refused now. */
+  reserveAgain(): Reservation {
     this.#reserved += 1;
     let held = true;
     const release = () => {
@@ -99,10 +104,10 @@ export class Admission {
   }
 
   #enqueue(waiting: Waiting): void {
-    const { projectId, stop } = waiting;
-    const ofProject = this.#projects.get(projectId);
+    const { project, stop } = waiting;
+    const ofProject = this.#projects.get(project);
     if (ofProject) ofProject.push(waiting);
-    else this.#projects.set(projectId, [waiting]);
+    else this.#projects.set(project, [waiting]);
     stop.addEventListener('abort', () => this.#dequeue(waiting) && waiting.leave(stop.reason), {
       once: true,
     });
@@ -110,11 +115,11 @@ export class Admission {
 
   /** False when it is not waiting any more. */
   #dequeue(waiting: Waiting): boolean {
-    const ofProject = this.#projects.get(waiting.projectId);
+    const ofProject = this.#projects.get(waiting.project);
     const index = ofProject?.indexOf(waiting) ?? -1;
     if (ofProject === undefined || index < 0) return false;
     ofProject.splice(index, 1);
-    if (ofProject.length === 0) this.#projects.delete(waiting.projectId);
+    if (ofProject.length === 0) this.#projects.delete(waiting.project);
     return true;
   }
 
@@ -139,10 +144,10 @@ export class Admission {
 
   async #serve(next: Waiting): Promise<void> {
     this.#dequeue(next);
-    const rest = this.#projects.get(next.projectId);
+    const rest = this.#projects.get(next.project);
     if (rest) {
-      this.#projects.delete(next.projectId);
-      this.#projects.set(next.projectId, rest);
+      this.#projects.delete(next.project);
+      this.#projects.set(next.project, rest);
     }
     this.#running += 1;
     this.#memoryInUse += next.memoryMb;

@@ -1,6 +1,6 @@
 import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
 import { bindMountsOf } from '@secbox/container-engine';
-import type { Collection, SetAside, WorkspaceMounts, WrittenInput } from '@secbox/workspace';
+import type { Collection, SetAside, VisibleInput, WorkspaceMounts } from '@secbox/workspace';
 import type { OutputSummary } from './output-file.js';
 
 export interface ExecEvidence {
@@ -8,7 +8,7 @@ export interface ExecEvidence {
   readonly startedAt: string | null;
   readonly finished: FinishedExec;
   readonly mounts: WorkspaceMounts;
-  readonly inputs: readonly WrittenInput[];
+  readonly inputs: readonly VisibleInput[];
   readonly output: Readonly<Record<'stdout' | 'stderr', OutputSummary>>;
   readonly collection: Collection;
   readonly setAside: readonly SetAside[];

@@ -12,6 +12,9 @@ export class StopReason extends Error {
   }
 }
 
+/** The server stops before an exec has started: the next one goes on with it. */
+export class HandedOver extends Error {}
+
 export interface RunFacts {
   readonly result: RunResult;
   readonly stopped: StopReason | undefined;

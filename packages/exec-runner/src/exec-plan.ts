@@ -1,22 +1,22 @@
-import { createHash } from 'node:crypto';
 import {
   SecboxError,
-  newExecId,
   parseProjectId,
   type ExecId,
-  type ExecInput,
   type ExecRequest,
   type ExecSubmission,
   type PolicySnapshot,
   type ProjectId,
+  type TenantId,
 } from '@secbox/contracts';
 import { hasInit, type EngineImage } from '@secbox/container-engine';
-import { parseRelativePath, refuseOverlaps, type InputFile } from '@secbox/workspace';
-import { assertWellFormed, planCommand, type PlannedCommand } from './exec-command.js';
+import { refuseOverlaps, type InputFile } from '@secbox/workspace';
+import { planCommand, type PlannedCommand } from './exec-command.js';
+import type { ExecOrder } from './exec-order.js';
 
 /** All that decides what will run, fixed before anything does. */
 export interface ExecPlan {
   readonly execId: ExecId;
+  readonly tenant: TenantId;
   readonly projectId: ProjectId;
   readonly taskId: string | null;
   readonly conversationId: string | null;
@@ -32,13 +32,13 @@ export interface PlanContext {
   readonly policy: PolicySnapshot;
 }
 
-export function planExec(request: ExecRequest, context: PlanContext): ExecPlan {
+export function planExec({ execId, tenant, request, inputs }: ExecOrder, context: PlanContext): ExecPlan {
   const conversationId = request.conversation_id ?? request.task_ref?.conversation_id ?? null;
-  const inputs = (request.inputs ?? []).map(planInput);
   refuseOverlaps(inputs);
   return {
-    execId: newExecId(),
-    projectId: projectOf(request, conversationId),
+    execId,
+    tenant,
+    projectId: projectIdOf(request, conversationId),
     taskId: request.task_ref?.task_id ?? null,
     conversationId,
     command: planCommand(request.exec, context.image.environment),
@@ -48,7 +48,7 @@ export function planExec(request: ExecRequest, context: PlanContext): ExecPlan {
   };
 }
 
-function projectOf(request: ExecRequest, conversationId: string | null): ProjectId {
+function projectIdOf(request: ExecRequest, conversationId: string | null): ProjectId {
   if (request.project_id !== undefined) return parseProjectId(request.project_id);
   if (conversationId !== null) return parseProjectId(conversationId, 'conversation_id');
   throw new SecboxError('invalid_request', 'project_id or conversation_id must be given.', {
@@ -56,27 +56,9 @@ function projectOf(request: ExecRequest, conversationId: string | null): Project
   });
 }
 
-function planInput(input: ExecInput, index: number): InputFile {
-  return {
-    path: parseRelativePath(input.path, `inputs[${index}].path`),
-    content: contentOf(input, index),
-    secret: input.secret ?? false,
-  };
-}
-
-function contentOf(input: ExecInput, index: number): Buffer {
-  if (input.content_base64 === undefined) {
-    assertWellFormed(`inputs[${index}].content`, [input.content ?? '']);
-    return Buffer.from(input.content ?? '', 'utf8');
-  }
-  const content = Buffer.from(input.content_base64, 'base64');
-  // The decoder skips what it does not know; what it gives back unchanged was base64.
-  if (content.toString('base64') !== input.content_base64) {
-    throw new SecboxError('invalid_request', `inputs[${index}].content_base64 is not base64.`, {
-      details: { field: `inputs[${index}].content_base64` },
-    });
-  }
-  return content;
+/** What tells the projects of all tenants apart. */
+export function projectOf({ tenant, projectId }: ExecPlan): string {
+  return `${tenant}/${projectId}`;
 }
 
 /** The audit row of a plan: everything but the secrets. */
@@ -108,13 +90,11 @@ export function submissionOf(
 /** Everything in a plan that decides what runs; not its id, which says nothing about it. */
 export function decidedIn(plan: ExecPlan): unknown {
   return {
+    tenant: plan.tenant,
     projectId: plan.projectId,
     command: plan.command,
     image: plan.image,
     policy: plan.policy,
-    inputs: plan.inputs.map(({ path, content }) => ({
-      path: path.join('/'),
-      sha256: createHash('sha256').update(content).digest('hex'),
-    })),
+    inputs: plan.inputs.map(({ path, secret, sha256 }) => ({ path: path.join('/'), secret, sha256 })),
   };
 }

@@ -8,15 +8,19 @@ import {
 } from '@secbox/contracts';
 import type { ContainerId } from '@secbox/container-engine';
 import { mergePolicy } from '@secbox/policy';
-import { Admission, type AdmissionLimits } from './admission.js';
+import { Admission, type AdmissionLimits, type Reservation } from './admission.js';
 import { canonicalJson } from './canonical-json.js';
-import { decidedIn, planExec, submissionOf, type ExecPlan } from './exec-plan.js';
-import { StopReason, withoutResult } from './exec-outcome.js';
+import { orderOf, requestedIn, type ExecOrder } from './exec-order.js';
+import { decidedIn, planExec, projectOf, submissionOf, type ExecPlan } from './exec-plan.js';
+import { HandedOver, StopReason, withoutResult } from './exec-outcome.js';
+import { Intake, type IntakeLimits } from './intake.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
 import { recordEnd } from './record-end.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
+import type { ResumableExec } from './recover.js';
+import { writeSealedPlan } from './sealed-plan.js';
 import { SubmitOnce, type SubmittedExec } from './submit-once.js';
 import { settledWithin } from './settled-within.js';
 import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
@@ -31,9 +35,17 @@ interface RequestIdentity {
 
 interface Underway {
   readonly stop: AbortController;
+  started: boolean;
   readonly progress: Progress;
   /** Settles when the row has its final status; never rejects. */
-  readonly end: Promise<SecboxError | undefined>;
+  end: Promise<SecboxError | undefined>;
+}
+
+/** What comes with a request beside its body. */
+export interface SubmitOptions {
+  readonly idempotencyKey?: string | undefined;
+  /** The files that were received with it; discarded when the request was there before, the caller's when it is refused. */
+  readonly intake?: Intake | undefined;
 }
 
 export class ExecRunner {
@@ -63,33 +75,56 @@ export class ExecRunner {
     this.#admission.update(limits);
   }
 
+  /** Receives the files of a request that is still to be submitted. */
+  openIntake(limits: IntakeLimits): Intake {
+    return new Intake(this.#options.workspace, limits);
+  }
+
   /**
    * Records a request and lets it run when it is its turn; throws when it is refused. With a key, the same
    * request again is the same exec.
    */
-  async submit(request: ExecRequest, idempotencyKey?: string): Promise<SubmittedExec> {
-    const requestHash = this.#options.vault.fingerprint(canonicalJson(request));
-    const submitNew = () => this.#submitNew(request, { idempotencyKey: idempotencyKey ?? null, requestHash });
-    return idempotencyKey === undefined
+  async submit(request: ExecRequest, { idempotencyKey, intake }: SubmitOptions = {}): Promise<SubmittedExec> {
+    const order = orderOf(request, intake);
+    const requestHash = this.#options.vault.fingerprint(canonicalJson(requestedIn(order)));
+    const submitNew = () => this.#submitNew(order, { idempotencyKey: idempotencyKey ?? null, requestHash });
+    const submitted = await (idempotencyKey === undefined
       ? submitNew()
-      : this.#once.submit(idempotencyKey, requestHash, submitNew);
+      : this.#once.submit(idempotencyKey, requestHash, submitNew));
+    if (submitted.execId !== order.execId) await intake?.discard();
+    return submitted;
   }
 
-  async #submitNew(request: ExecRequest, identity: RequestIdentity): Promise<SubmittedExec> {
-    const plan = await this.#plan(request, identity);
+  /** Goes on with what an earlier server took on and never started. */
+  resume(execs: readonly ResumableExec[]): void {
+    for (const { plan, submission } of execs) this.#launch(plan, submission, this.#admission.reserveAgain());
+  }
+
+  async #submitNew(order: ExecOrder, identity: RequestIdentity): Promise<SubmittedExec> {
+    const { workspace, vault, records } = this.#options;
+    const plan = await this.#plan(order, identity);
     if (this.#closing)
       throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
     const submission = this.#submissionOf(plan, identity, new Date());
     const reservation = this.#admission.reserve();
     try {
-      await recorded(this.#options.records.insert(submission));
+      await writeSealedPlan(workspace, vault, plan);
+      await recorded(records.insert(submission));
     } catch (error) {
       reservation.release();
+      await workspace.removeSpool(plan.execId);
       throw error;
     }
+    this.#launch(plan, submission, reservation);
+    return this.#follow(plan.execId);
+  }
+
+  /** Sets a recorded exec on its way. */
+  #launch(plan: ExecPlan, submission: ExecSubmission, reservation: Reservation): void {
     const stop = new AbortController();
     const progress = new Progress();
-    const place = { projectId: plan.projectId, memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
+    const underway: Underway = { stop, progress, started: false, end: Promise.resolve(undefined) };
+    const place = { project: projectOf(plan), memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
     const running = runPlan({
       ...this.#options,
       plan,
@@ -98,14 +133,17 @@ export class ExecRunner {
       progress,
       inputsGuard: this.#inputsGuard,
       admit: (work) => reservation.admit(place, work),
+      onStarting: () => {
+        underway.started = true;
+      },
       onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
     }).finally(() => reservation.release());
-    const end = this.#seal(plan, running).finally(() => {
+    underway.end = this.#seal(plan, running).finally(() => {
       this.#underway.delete(plan.execId);
       progress.report();
     });
-    this.#underway.set(plan.execId, { stop, progress, end });
-    return this.#follow(plan.execId);
+    this.#underway.set(plan.execId, underway);
+    if (this.#closing) stop.abort(new HandedOver());
   }
 
   /** An exec that is under way, or over. */
@@ -117,7 +155,7 @@ export class ExecRunner {
   #submissionOf(plan: ExecPlan, { idempotencyKey, requestHash }: RequestIdentity, now: Date): ExecSubmission {
     const { workspace, vault } = this.#options;
     return submissionOf(plan, {
-      artifacts_path: workspace.foldersOf(plan.projectId, plan.execId).artifacts,
+      artifacts_path: workspace.foldersOf(plan).artifacts,
       idempotency_key: idempotencyKey,
       request_hash: requestHash,
       plan_hash: vault.fingerprint(canonicalJson(decidedIn(plan))),
@@ -136,9 +174,8 @@ export class ExecRunner {
   /** Follows an exec from a position on, until its end or until the watcher leaves. */
   async watch(execId: ExecId, from: WatchPosition, signal: AbortSignal): Promise<AsyncIterable<ExecEvent>> {
     const record = await this.find(execId);
-    const { spool } = this.#options.workspace.foldersOf(record.project_id, execId);
     return watchExec({
-      folders: { spool, artifacts: record.artifacts_path },
+      folders: { spool: this.#options.workspace.spoolOf(execId), artifacts: record.artifacts_path },
       find: () => this.find(execId),
       progress: this.#underway.get(execId)?.progress,
       from,
@@ -152,9 +189,10 @@ export class ExecRunner {
     return record;
   }
 
-  /** Takes no new execs, lets running ones end within the grace, then ends them and those that wait. */
+  /** Takes no new execs, leaves those that wait to the next server, lets running ones end within the grace, then ends them. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
+    for (const { stop, started } of this.#underway.values()) if (!started) stop.abort(new HandedOver());
     const ends = () => Promise.all([...this.#underway.values()].map(({ end }) => end));
     await settledWithin(graceMs, ends());
     for (const { stop } of this.#underway.values()) {
@@ -163,7 +201,7 @@ export class ExecRunner {
     await ends();
   }
 
-  async #plan(request: ExecRequest, identity: RequestIdentity): Promise<ExecPlan> {
+  async #plan(order: ExecOrder, identity: RequestIdentity): Promise<ExecPlan> {
     const { engine, imageReference, capacity, policySettings } = this.#options;
     const settings = policySettings();
     const image = await engine.findImage(imageReference);
@@ -174,13 +212,13 @@ export class ExecRunner {
       );
     }
     const planWith = (overrides: unknown) =>
-      planExec(request, {
+      planExec(order, {
         imageReference,
         image,
         policy: mergePolicy({ engine: capacity, settings, overrides }),
       });
     try {
-      return planWith(request.policy_overrides);
+      return planWith(order.request.policy_overrides);
     } catch (error) {
       // Asking for more than is allowed is worth an auditor's look: it gets a row, under the policy it tried to leave.
       if (error instanceof SecboxError && error.code === 'policy_exceeded') {
@@ -217,10 +255,15 @@ export class ExecRunner {
     const { records, workspace, logger } = this.#options;
     const log = logger.child({ exec_id: plan.execId });
     try {
-      const [finished, failure] = await running.then(
+      const outcome = await running.then(
         (result) => [result, undefined] as const,
-        (error: unknown) => endWithoutResult(error, plan.execId),
+        (error: unknown) => (error instanceof HandedOver ? undefined : endWithoutResult(error, plan.execId)),
       );
+      if (outcome === undefined) {
+        log.info('exec.handed_over', { project_id: plan.projectId });
+        return undefined;
+      }
+      const [finished, failure] = outcome;
       if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
         log.error('exec.error', { error: failure });
       await recordEnd({ execId: plan.execId, finished, records, workspace, log });
@@ -253,7 +296,7 @@ function endWithoutResult(error: unknown, execId: ExecId): readonly [FinishedExe
   const now = new Date();
   if (error instanceof StopReason) return [withoutResult(error.status, error.message, now), undefined];
   const failure = failureOf(error, execId);
-  const status = failure.kind === 'invalid' ? 'rejected' : 'error';
+  const status = failure.kind === 'invalid' || failure.kind === 'conflict' ? 'rejected' : 'error';
   return [withoutResult(status, failure.message, now), failure];
 }
 

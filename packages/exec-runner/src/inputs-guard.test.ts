@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseProjectId } from '@secbox/contracts';
 import { InputsGuard } from './inputs-guard.js';
 
 function controlled() {
@@ -8,7 +7,7 @@ function controlled() {
   const ends = new Map<string, () => void>();
   const enter = (name: string, change: boolean, project = 'p', stop = new AbortController().signal) =>
     guard.during(
-      parseProjectId(project),
+      project,
       {
         wouldChange: () => Promise.resolve(change),
         write: () => {
@@ -89,7 +88,7 @@ describe('the inputs of a project', () => {
 
   test('whoever fails to write, or in its work, holds up nobody', async () => {
     const guard = new InputsGuard();
-    const project = parseProjectId('p');
+    const project = 'p';
     const fails = () => Promise.reject(new Error('broken'));
     const fine = () => Promise.resolve(true);
     const { signal: stop } = new AbortController();

@@ -1,4 +1,3 @@
-import type { ProjectId } from '@secbox/contracts';
 import { aborted } from './aborted.js';
 import { Progress } from './progress.js';
 
@@ -25,21 +24,17 @@ export interface InputsEntry<T> {
  * waits until no exec of that project runs, and those that come later wait behind it.
  */
 export class InputsGuard {
-  readonly #projects = new Map<ProjectId, ProjectState>();
+  readonly #projects = new Map<string, ProjectState>();
 
   /** Writes the inputs when they may be written, and runs `work` with them as they are then. */
-  async during<T, R>(
-    projectId: ProjectId,
-    entry: InputsEntry<T>,
-    work: (written: T) => Promise<R>,
-  ): Promise<R> {
-    const state = this.#projects.get(projectId) ?? {
+  async during<T, R>(project: string, entry: InputsEntry<T>, work: (written: T) => Promise<R>): Promise<R> {
+    const state = this.#projects.get(project) ?? {
       readers: 0,
       turn: Promise.resolve(),
       present: 0,
       left: new Progress(),
     };
-    this.#projects.set(projectId, state);
+    this.#projects.set(project, state);
     state.present += 1;
     try {
       const written = await this.#enter(state, entry);
@@ -51,7 +46,7 @@ export class InputsGuard {
       }
     } finally {
       state.present -= 1;
-      if (state.present === 0) this.#projects.delete(projectId);
+      if (state.present === 0) this.#projects.delete(project);
     }
   }
 

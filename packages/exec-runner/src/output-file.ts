@@ -3,6 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Directory } from '@secbox/workspace';
 import type { Progress } from './progress.js';
 
+export const outputNames = { stdout: 'stdout.txt', stderr: 'stderr.txt' } as const;
+
 export interface OutputSummary {
   readonly size: number;
   readonly sha256: string;

@@ -53,7 +53,7 @@ describe('the end of an exec', () => {
     'that is spooled as %j is not known',
     async (text) => {
       const execId = newExecId();
-      await workspace.writeSpooled(execId, 'end.json', text);
+      await workspace.writeSpooled(execId, 'end.json', text, { durable: true });
       expect(await spooledEnd(workspace, execId)).toBeUndefined();
     },
   );

@@ -27,7 +27,7 @@ export async function recordEnd({ execId, finished, records, workspace, log }: E
       if (error instanceof SecboxError) throw error;
       if (tries === 0) {
         log.error('exec.end_not_recorded', { error });
-        await workspace.writeSpooled(execId, endFile, JSON.stringify(finished));
+        await workspace.writeSpooled(execId, endFile, JSON.stringify(finished), { durable: true });
       }
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs));
@@ -39,7 +39,7 @@ export async function spooledEnd(workspace: Workspace, execId: ExecId): Promise<
   const text = await workspace.readSpooled(execId, endFile);
   if (text === undefined) return undefined;
   try {
-    const end = JSON.parse(text) as FinishedExec | null;
+    const end = JSON.parse(text.toString('utf8')) as FinishedExec | null;
     return end && execStatuses.includes(end.status) && isFinal(end.status) ? end : undefined;
   } catch {
     // Cut off while it was written: then it is not known.

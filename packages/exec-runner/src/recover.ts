@@ -1,32 +1,81 @@
+import type { ExecRecord, ExecSubmission } from '@secbox/contracts';
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { Logger } from '@secbox/logging';
 import type { Workspace } from '@secbox/workspace';
+import { canonicalJson } from './canonical-json.js';
 import { withoutResult } from './exec-outcome.js';
+import { decidedIn, type ExecPlan } from './exec-plan.js';
+import { outputNames } from './output-file.js';
 import { spooledEnd } from './record-end.js';
 import type { ExecRecords } from './runner-options.js';
+import { readSealedPlan } from './sealed-plan.js';
+import type { Vault } from './vault.js';
 
 export interface Recovery {
   readonly engine: ContainerEngine;
   readonly workspace: Workspace;
   readonly records: ExecRecords;
+  readonly vault: Vault;
   readonly logger: Logger;
   readonly dataDir: string;
 }
 
+/** An exec that was taken on and never started. */
+export interface ResumableExec {
+  readonly plan: ExecPlan;
+  readonly submission: ExecSubmission;
+}
+
 /**
- * Ends what a server that was killed left behind on this data folder: first its containers, so that
- * nothing of them runs any more, then the rows that still wait for an end.
+ * Clears up what an earlier server left behind on this data folder: first its containers, so that nothing
+ * of them runs any more, then the rows that still wait for an end, then what waits on disk for nobody.
+ * Those that never started are given back, to be run.
  */
-export async function recover({ engine, workspace, records, logger, dataDir }: Recovery): Promise<void> {
+export async function recover(recovery: Recovery): Promise<readonly ResumableExec[]> {
+  const { engine, workspace, records, logger, dataDir } = recovery;
   for (const container of await engine.listOwned(dataDir)) {
     await engine.remove(container.id);
     logger.warn('recovery.container_removed', { exec_id: container.execId, running: container.running });
   }
+  const resumable = new Map<string, ResumableExec>();
   for (const record of await records.unfinished()) {
-    const reason = 'interrupted: the server ended while this exec was under way';
-    const end = await spooledEnd(workspace, record.exec_id);
-    await records.finish(record.exec_id, end ?? withoutResult('error', reason, new Date()));
-    await workspace.removeSpool(record.exec_id);
-    logger.warn('recovery.exec_ended', { exec_id: record.exec_id, was: record.status });
+    const plan = record.status === 'queued' ? await planOf(recovery, record) : undefined;
+    if (plan) {
+      await clearOutput(workspace, plan);
+      resumable.set(record.exec_id, { plan, submission: record });
+      logger.info('recovery.exec_resumed', { exec_id: record.exec_id });
+    } else {
+      await end(recovery, record);
+    }
+  }
+  for (const execId of await workspace.spooled()) {
+    if (!resumable.has(execId)) await workspace.removeSpool(execId);
+  }
+  return [...resumable.values()];
+}
+
+async function end({ workspace, records, logger }: Recovery, record: ExecRecord): Promise<void> {
+  const reason = 'interrupted: the server ended while this exec was under way';
+  const finished = await spooledEnd(workspace, record.exec_id);
+  await records.finish(record.exec_id, finished ?? withoutResult('error', reason, new Date()));
+  logger.warn('recovery.exec_ended', { exec_id: record.exec_id, was: record.status });
+}
+
+/** Only the very plan that was recorded is run. */
+async function planOf(
+  { workspace, vault }: Recovery,
+  { exec_id, plan_hash }: ExecRecord,
+): Promise<ExecPlan | undefined> {
+  const plan = await readSealedPlan(workspace, vault, exec_id);
+  return plan && vault.fingerprint(canonicalJson(decidedIn(plan))) === plan_hash ? plan : undefined;
+}
+
+/** The files for its output may have been made already, and are made anew. */
+async function clearOutput(workspace: Workspace, { execId }: ExecPlan): Promise<void> {
+  const spool = await workspace.openSpool(execId);
+  try {
+    for (const name of Object.values(outputNames)) await spool.remove(name);
+  } finally {
+    await spool.close();
   }
 }

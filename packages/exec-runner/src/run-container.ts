@@ -52,7 +52,12 @@ const engineStepMs = 60_000;
  */
 export async function runContainer(run: ContainerRun): Promise<RunResult> {
   const { engine } = run;
-  const id = await step('create', run.stop, engine.create(run.spec));
+  const creating = engine.create(run.spec);
+  const id = await step('create', run.stop, creating).catch((error: unknown) => {
+    // It may still come to be, with nobody there to remove it.
+    void creating.then((late) => engine.remove(late).catch((e: unknown) => run.onLeftover(late, e)), ignore);
+    throw error;
+  });
   let result: RunResult | undefined;
   try {
     result = await runCreated(run, id);
@@ -87,6 +92,10 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult
   } finally {
     attachment.close();
   }
+}
+
+function ignore(): void {
+  // The failure was told already.
 }
 
 /** An init that dies under the command, or cannot be heard any more: how the command ended is unknown. */

@@ -3,20 +3,19 @@ import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
 import {
   collectArtifacts,
   Directory,
+  mostInputs,
   publishResults,
   setReservedNamesAside,
   within,
-  wouldChangeInputs,
-  writeInputs,
   type ExecFolders,
-  type WrittenInput,
+  type ProjectInputs,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
-import type { ExecPlan } from './exec-plan.js';
+import { projectOf, type ExecPlan } from './exec-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
-import { OutputFile } from './output-file.js';
+import { OutputFile, outputNames } from './output-file.js';
 import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
@@ -29,6 +28,8 @@ export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' 
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
   readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
+  /** From here on it counts as having run. */
+  readonly onStarting: () => void;
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
@@ -40,18 +41,18 @@ const maxArtifactPathBytes = 1024 ** 2;
 export async function runPlan(run: PlanRun): Promise<FinishedExec> {
   const { plan, workspace } = run;
   run.stop.throwIfAborted();
-  const folders = await workspace.prepare(plan.projectId, plan.execId);
-  const inInputs = <T>(use: (inputs: Directory) => Promise<T>) => within(Directory.open(folders.inputs), use);
+  const folders = await workspace.prepare(plan);
+  const inputs = workspace.inputsOf(plan);
   const entry = {
     stop: run.stop,
-    wouldChange: () => inInputs((inputs) => wouldChangeInputs(inputs, plan.inputs)),
-    write: () =>
-      inInputs((inputs) =>
-        within(Directory.open(folders.spool), (staging) => writeInputs(inputs, staging, plan.inputs)),
-      ),
+    wouldChange: () => inputs.wouldChange(plan.inputs),
+    write: async () => {
+      await within(Directory.open(folders.spool), (staging) => inputs.write(plan.inputs, staging));
+      await inputs.list(mostInputs);
+    },
   };
   // Waiting for other execs of its project must not keep a place from those of another.
-  return run.inputsGuard.during(plan.projectId, entry, (inputs) =>
+  return run.inputsGuard.during(projectOf(plan), entry, () =>
     run.admit(() => runWithInputs(run, folders, inputs)),
   );
 }
@@ -59,19 +60,19 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
 async function runWithInputs(
   run: PlanRun,
   folders: ExecFolders,
-  inputs: readonly WrittenInput[],
+  inputs: ProjectInputs,
 ): Promise<FinishedExec> {
   const { plan } = run;
   return within(Directory.open(folders.spool), async (spool) => {
     const stdout = await OutputFile.create(
       spool,
-      'stdout.txt',
+      outputNames.stdout,
       plan.policy.values.max_stdout_bytes,
       run.progress,
     );
     const stderr = await OutputFile.create(
       spool,
-      'stderr.txt',
+      outputNames.stderr,
       plan.policy.values.max_stderr_bytes,
       run.progress,
     );
@@ -86,6 +87,8 @@ async function runWithInputs(
       outputs: { stdout, stderr },
       onLeftover: run.onLeftover,
       onStarting: async () => {
+        run.stop.throwIfAborted();
+        run.onStarting();
         startedAt = new Date();
         await run.records.markRunning(plan.execId, startedAt.toISOString());
         run.progress.report();
@@ -115,7 +118,8 @@ async function runWithInputs(
         startedAt: startedAt.toISOString(),
         finished,
         mounts: folders.mounts,
-        inputs,
+        // Only now: others may have added some while it ran, and it could have seen those too.
+        inputs: await inputs.list(),
         output,
         collection,
         setAside,

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import mime from 'mime';
+import { hashFile } from './content-hashes.js';
 import { type Directory, isErrno, usableByOwner, within } from './directory.js';
+import { entryKind, entryPath, type EntryKind, type EntryPath } from './entry.js';
 
 export interface CollectLimits {
   readonly maxBytes: number;
@@ -12,12 +13,6 @@ export interface CollectLimits {
   readonly maxPathBytes: number;
 }
 
-/** `path_base64` holds the raw bytes where the name is not UTF-8 and `path` is only an approximation. */
-interface EntryPath {
-  readonly path: string;
-  readonly path_base64?: string;
-}
-
 export interface CollectedFile extends EntryPath {
   readonly size: number;
   readonly sha256: string;
@@ -25,7 +20,7 @@ export interface CollectedFile extends EntryPath {
 }
 
 export interface OtherEntry extends EntryPath {
-  readonly kind: 'symlink' | 'fifo' | 'socket' | 'block_device' | 'character_device' | 'unreadable';
+  readonly kind: Exclude<EntryKind, 'file' | 'directory'> | 'unreadable';
 }
 
 export interface DroppedEntry extends EntryPath {
@@ -82,9 +77,10 @@ class Collector {
       const path = prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]);
       const stats = await directory.stat(name);
       if (!usableByOwner(stats)) await directory.reclaim(name);
-      if (stats.isDirectory()) await this.#visitFolder(directory, name, path, depth + 1);
-      else if (stats.isFile()) await this.#visitFile(directory, name, path, stats);
-      else this.#others.push({ ...entryPath(path), kind: kindOf(stats) });
+      const kind = entryKind(stats);
+      if (kind === 'directory') await this.#visitFolder(directory, name, path, depth + 1);
+      else if (kind === 'file') await this.#visitFile(directory, name, path, stats);
+      else this.#others.push({ ...entryPath(path), kind });
     }
   }
 
@@ -131,7 +127,7 @@ class Collector {
       return;
     }
     try {
-      const { sha256, length } = await hash(opened);
+      const { sha256, length } = await hashFile(opened);
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
     } finally {
       await opened.close();
@@ -168,36 +164,6 @@ async function openRegular(parent: Directory, name: Buffer): Promise<FileHandle 
   }
 }
 
-async function hash(file: FileHandle): Promise<{ sha256: string; length: number }> {
-  const digest = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(256 * 1024);
-  let length = 0;
-  for (;;) {
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, length);
-    if (bytesRead === 0) return { sha256: digest.digest('hex'), length };
-    digest.update(buffer.subarray(0, bytesRead));
-    length += bytesRead;
-  }
-}
-
-/** `ignoreBOM` keeps a leading U+FEFF: without it two names would be listed as one. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function entryPath(bytes: Buffer): EntryPath {
-  try {
-    return { path: utf8.decode(bytes) };
-  } catch {
-    return { path: bytes.toString('utf8'), path_base64: bytes.toString('base64') };
-  }
-}
-
 function mediaType(path: Buffer): string {
   return mime.getType(path.toString('utf8')) ?? 'application/octet-stream';
-}
-
-function kindOf(stats: Stats): OtherEntry['kind'] {
-  if (stats.isSymbolicLink()) return 'symlink';
-  if (stats.isFIFO()) return 'fifo';
-  if (stats.isSocket()) return 'socket';
-  return stats.isBlockDevice() ? 'block_device' : 'character_device';
 }

@@ -6,6 +6,8 @@ export {
   type DroppedEntry,
   type OtherEntry,
 } from './collect-artifacts.js';
+export { sha256Of } from './content-hashes.js';
+export { ContentStore } from './content-store.js';
 export { Directory, isErrno, within, type Owner } from './directory.js';
 export { type MountSource, type WorkspaceMounts } from './mounts.js';
 export { sandboxOwner } from './owner.js';
@@ -22,13 +24,13 @@ export {
   type RuntimeFacts,
   type RuntimeMode,
 } from './path-adapter/runtime-mode.js';
+export {
+  mostInputs,
+  ProjectInputs,
+  refuseOverlaps,
+  type InputFile,
+  type VisibleInput,
+} from './project-inputs.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
-export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
-export {
-  refuseOverlaps,
-  wouldChangeInputs,
-  writeInputs,
-  type InputFile,
-  type WrittenInput,
-} from './write-inputs.js';
+export { Workspace, type ExecFolders, type ExecPlace, type WorkspaceOptions } from './workspace.js';

@@ -1,5 +1,12 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { type ExecId, newExecId, parseProjectId, type ProjectId } from '@secbox/contracts';
+import {
+  defaultTenant,
+  type ExecId,
+  newExecId,
+  parseProjectId,
+  parseTenantId,
+  type ProjectId,
+} from '@secbox/contracts';
 import {
   chmod,
   lstat,
@@ -17,7 +24,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sandboxOwner } from './owner.js';
 import { createPathAdapter } from './path-adapter/path-adapter.js';
-import { Workspace } from './workspace.js';
+import { type ExecPlace, Workspace } from './workspace.js';
 
 jest.setTimeout(60_000);
 
@@ -26,6 +33,12 @@ const asRoot = process.getuid?.() === 0;
 const theirUid = asRoot ? sandboxOwner.uid : process.getuid?.();
 
 const project = parseProjectId('project-1');
+
+const placeOf = (execId: ExecId, projectId: ProjectId = project): ExecPlace => ({
+  tenant: defaultTenant,
+  projectId,
+  execId,
+});
 
 describe('Workspace', () => {
   let temporary: string;
@@ -61,9 +74,9 @@ describe('Workspace', () => {
     expect(await modeOf(root)).toBe(0o700);
     expect(await modeOf(below('spool'))).toBe(0o700);
     const execId = newExecId();
-    const folders = await workspace.prepare(project, execId);
+    const folders = await workspace.prepare(placeOf(execId));
     await writeFile(join(folders.inputs, 'kept'), 'kept');
-    expect((await open()).foldersOf(project, execId)).toEqual(folders);
+    expect((await open()).foldersOf(placeOf(execId))).toEqual(folders);
     expect(await readFile(join(folders.inputs, 'kept'), 'utf8')).toBe('kept');
   });
 
@@ -75,7 +88,7 @@ describe('Workspace', () => {
 
   test('prepares the folders of an exec, and hands over those that programs write', async () => {
     const execId = newExecId();
-    const folders = await workspace.prepare(project, execId);
+    const folders = await workspace.prepare(placeOf(execId));
     const home = below('projects', 'project-1');
     expect(folders).toEqual({
       mounts: {
@@ -102,17 +115,17 @@ describe('Workspace', () => {
 
   test('prepares again without a change', async () => {
     const execId = newExecId();
-    const folders = await workspace.prepare(project, execId);
+    const folders = await workspace.prepare(placeOf(execId));
     await writeFile(join(folders.mounts.work, 'file'), 'kept');
-    expect(await workspace.prepare(project, execId)).toEqual(folders);
+    expect(await workspace.prepare(placeOf(execId))).toEqual(folders);
     expect(await readFile(join(folders.mounts.work, 'file'), 'utf8')).toBe('kept');
   });
 
   test('mends a work folder that a program made unusable', async () => {
-    const { mounts } = await workspace.prepare(project, newExecId());
+    const { mounts } = await workspace.prepare(placeOf(newExecId()));
     await writeFile(join(mounts.work, 'file'), 'kept');
     await chmod(mounts.work, 0o000);
-    await workspace.prepare(project, newExecId());
+    await workspace.prepare(placeOf(newExecId()));
     expect(await modeOf(mounts.work)).toBe(0o755);
     expect(await readFile(join(mounts.work, 'file'), 'utf8')).toBe('kept');
   });
@@ -124,7 +137,7 @@ describe('Workspace', () => {
     const one = newExecId();
     await Promise.all(
       Array.from({ length: 50 }, async () => {
-        const { mounts, spool } = await workspace.prepare(project, idFrom(one));
+        const { mounts, spool } = await workspace.prepare(placeOf(idFrom(one)));
         // What is handed out is ready, whoever of the fifty made it.
         for (const path of [mounts.work, mounts.artifacts]) {
           expect(await lstat(path)).toMatchObject({ uid: theirUid });
@@ -140,7 +153,7 @@ describe('Workspace', () => {
   test.each(['a', '0', 'a..b', 'a.', 'user@host', 'A-_.@', 'x'.repeat(128)])(
     'the id %j is one folder',
     async (id) => {
-      const { inputs } = await workspace.prepare(parseProjectId(id), newExecId());
+      const { inputs } = await workspace.prepare(placeOf(newExecId(), parseProjectId(id)));
       expect(dirname(dirname(inputs))).toBe(below('projects'));
       expect(await readdir(below('projects'))).toEqual([id]);
     },
@@ -152,12 +165,12 @@ describe('Workspace', () => {
     async (id) => {
       const before = await readdir(temporary, { recursive: true });
       const refused = { code: 'invalid_path' };
-      expect(() => workspace.foldersOf(id as ProjectId, newExecId())).toThrow(
+      expect(() => workspace.foldersOf(placeOf(newExecId(), id as ProjectId))).toThrow(
         expect.objectContaining(refused),
       );
-      expect(() => workspace.foldersOf(project, id as ExecId)).toThrow(expect.objectContaining(refused));
-      await expect(workspace.prepare(id as ProjectId, newExecId())).rejects.toMatchObject(refused);
-      await expect(workspace.prepare(project, id as ExecId)).rejects.toMatchObject(refused);
+      expect(() => workspace.foldersOf(placeOf(id as ExecId))).toThrow(expect.objectContaining(refused));
+      await expect(workspace.prepare(placeOf(newExecId(), id as ProjectId))).rejects.toMatchObject(refused);
+      await expect(workspace.prepare(placeOf(id as ExecId))).rejects.toMatchObject(refused);
       expect(await readdir(temporary, { recursive: true })).toEqual(before);
     },
   );
@@ -173,12 +186,12 @@ describe('Workspace', () => {
     ['the exec’s spool', (execId: ExecId) => ['spool', execId]],
   ])('%s replaced by a link is refused, and nothing is made where it points (case 4)', async (_what, at) => {
     const execId = newExecId();
-    await workspace.prepare(project, execId);
+    await workspace.prepare(placeOf(execId));
     const path = below(...at(execId));
     for (const target of [outside, join(outside, 'dangling')]) {
       await rename(path, `${path}.aside`);
       await symlink(target, path);
-      await expect(workspace.prepare(project, execId)).rejects.toMatchObject({
+      await expect(workspace.prepare(placeOf(execId))).rejects.toMatchObject({
         code: expect.stringMatching(/^(ENOTDIR|ELOOP)$/),
       });
       await rm(path);
@@ -189,22 +202,46 @@ describe('Workspace', () => {
     expect(await lstat(outside)).toMatchObject({ uid: process.getuid?.() });
   });
 
+  test('gives every tenant but the first a root of its own', async () => {
+    const [one, other] = [newExecId(), newExecId()];
+    await workspace.prepare(placeOf(one));
+    const folders = await workspace.prepare({ ...placeOf(other), tenant: parseTenantId('acme') });
+    const home = below('tenants', 'acme', 'projects', 'project-1');
+    expect(folders).toMatchObject({
+      mounts: { inputs: join(home, 'inputs'), work: join(home, 'work') },
+      artifacts: join(home, 'artifacts', other),
+    });
+    await writeFile(join(folders.inputs, 'theirs'), 'theirs');
+    expect(await readdir(below('projects', 'project-1', 'inputs'))).toEqual([]);
+    expect(await readdir(below('projects', 'project-1', 'artifacts'))).toEqual([one]);
+    expect(await workspace.inputsOf(placeOf(one)).list()).toEqual([]);
+  });
+
+  test('knows of which execs something waits on disk', async () => {
+    const [one, other] = [newExecId(), newExecId()];
+    for (const execId of [one, other])
+      await workspace.writeSpooled(execId, 'note', 'text', { durable: true });
+    expect((await workspace.spooled()).sort()).toEqual([one, other].sort());
+    expect(await workspace.readSpooled(one, 'note')).toEqual(Buffer.from('text'));
+    expect(await workspace.readSpooled(one, 'other')).toBeUndefined();
+  });
+
   test('a file where a folder belongs is refused', async () => {
     await mkdir(below('projects', project));
     await writeFile(below('projects', project, 'work'), 'file');
-    await expect(workspace.prepare(project, newExecId())).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(workspace.prepare(placeOf(newExecId()))).rejects.toMatchObject({ code: 'ENOTDIR' });
     expect(await readFile(below('projects', project, 'work'), 'utf8')).toBe('file');
   });
 
   test('removes one spool and no other, and one that is not there', async () => {
     const [one, other] = [newExecId(), newExecId()];
-    const { spool } = await workspace.prepare(project, one);
-    await workspace.prepare(project, other);
+    const { spool } = await workspace.prepare(placeOf(one));
+    await workspace.prepare(placeOf(other));
     await writeFile(join(spool, 'stdout.txt'), 'x');
     await workspace.removeSpool(one);
     await workspace.removeSpool(one);
     expect(await readdir(below('spool'))).toEqual([other]);
-    await expect(workspace.removeSpool('..' as ExecId)).rejects.toMatchObject({ code: 'invalid_path' });
+    await expect(workspace.removeSpool('..')).rejects.toMatchObject({ code: 'invalid_path' });
     expect(await readdir(below('spool'))).toEqual([other]);
   });
 });

@@ -1,14 +1,24 @@
 import { mkdir } from 'node:fs/promises';
-import { SecboxError, type ExecId, type ProjectId } from '@secbox/contracts';
+import { defaultTenant, SecboxError, type ExecId, type ProjectId, type TenantId } from '@secbox/contracts';
+import { ContentHashes } from './content-hashes.js';
+import { ContentStore } from './content-store.js';
 import { Directory, isErrno, type Owner, within } from './directory.js';
 import type { MountSource, WorkspaceMounts } from './mounts.js';
 import type { AdaptedPath, PathAdapter } from './path-adapter/path-adapter.js';
+import { ProjectInputs } from './project-inputs.js';
 
 export interface WorkspaceOptions {
   /** Knows the folder that holds `projects/`, which is made when it is not there. */
   readonly paths: PathAdapter;
   /** Who gets the folders that programs may write; left out when this process runs as that user itself. */
   readonly owner?: Owner;
+}
+
+/** Whose exec it is. */
+export interface ExecPlace {
+  readonly tenant: TenantId;
+  readonly projectId: ProjectId;
+  readonly execId: ExecId;
 }
 
 /** Where one exec's files are on this host. */
@@ -31,6 +41,7 @@ const theirs = 0o755;
 export class Workspace {
   readonly #paths: PathAdapter;
   readonly #owner: Owner | undefined;
+  readonly #hashes = new ContentHashes();
 
   private constructor({ paths, owner }: WorkspaceOptions) {
     this.#paths = paths;
@@ -45,81 +56,131 @@ export class Workspace {
     const workspace = new Workspace(options);
     await makeRoot(workspace.root);
     await within(Directory.open(workspace.root), async (root) => {
-      await within(root.ensureDirectory('projects', ours), closeAtOnce);
       await within(root.ensureDirectory('spool', secret), closeAtOnce);
+      await within(root.ensureDirectory('projects', ours), closeAtOnce);
     });
     return workspace;
   }
 
   /** Makes what is missing of the project's folders, and the exec's own. */
-  async prepare(projectId: ProjectId, execId: ExecId): Promise<ExecFolders> {
-    const folders = this.foldersOf(projectId, execId);
-    await within(this.#open('projects'), (projects) =>
-      within(projects.ensureDirectory(projectId, ours), async (project) => {
-        await within(project.ensureDirectory('inputs', ours), closeAtOnce);
-        await within(project.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
-        await within(project.ensureDirectory('artifacts', ours), (artifacts) =>
-          within(artifacts.ensureDirectory(execId, theirs, this.#owner), closeAtOnce),
-        );
-      }),
-    );
-    await within(this.#open('spool'), (spool) => within(spool.ensureDirectory(execId, secret), closeAtOnce));
+  async prepare(place: ExecPlace): Promise<ExecFolders> {
+    const folders = this.foldersOf(place);
+    await within(this.#openTenant(place.tenant), async (tenant) => {
+      await within(tenant.ensureDirectory('contents', ours), closeAtOnce);
+      await within(tenant.ensureDirectory('projects', ours), (projects) =>
+        within(projects.ensureDirectory(place.projectId, ours), async (project) => {
+          await within(project.ensureDirectory('inputs', ours), closeAtOnce);
+          await within(project.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
+          await within(project.ensureDirectory('artifacts', ours), (artifacts) =>
+            within(artifacts.ensureDirectory(place.execId, theirs, this.#owner), closeAtOnce),
+          );
+        }),
+      );
+    });
+    await within(this.openSpool(place.execId), closeAtOnce);
     return folders;
   }
 
-  foldersOf(projectId: ProjectId, execId: ExecId): ExecFolders {
-    const inputs = this.#paths.below(['projects', projectId, 'inputs']);
-    const work = this.#paths.below(['projects', projectId, 'work']);
-    const artifacts = this.#paths.below(['projects', projectId, 'artifacts', execId]);
+  foldersOf({ tenant, projectId, execId }: ExecPlace): ExecFolders {
+    const at = (...components: string[]) => this.#below(tenant, 'projects', projectId, ...components);
+    const [inputs, artifacts] = [at('inputs'), at('artifacts', execId)];
     return {
-      mounts: { inputs: mountSource(inputs), work: mountSource(work), artifacts: mountSource(artifacts) },
+      mounts: {
+        inputs: mountSource(inputs),
+        work: mountSource(at('work')),
+        artifacts: mountSource(artifacts),
+      },
       inputs: inputs.hostPathNative,
       artifacts: artifacts.hostPathNative,
-      spool: this.#paths.below(['spool', execId]).hostPathNative,
+      spool: this.spoolOf(execId),
     };
   }
 
+  /** The input files of a project whose folders are there. */
+  inputsOf({ tenant, projectId }: Pick<ExecPlace, 'tenant' | 'projectId'>): ProjectInputs {
+    return new ProjectInputs({
+      folder: this.#below(tenant, 'projects', projectId, 'inputs').hostPathNative,
+      contents: this.contentsOf(tenant),
+      hashes: this.#hashes,
+    });
+  }
+
+  /** What the inputs of a tenant's execs held, also those that were replaced since. */
+  contentsOf(tenant: TenantId): ContentStore {
+    return new ContentStore(this.#below(tenant, 'contents').hostPathNative);
+  }
+
+  spoolOf(execId: ExecId): string {
+    return this.#paths.below(['spool', execId]).hostPathNative;
+  }
+
+  /** The folder of what waits of an exec, which is made when it is not there. */
+  openSpool(execId: ExecId): Promise<Directory> {
+    return within(this.#openSpools(), (spools) => spools.ensureDirectory(execId, secret));
+  }
+
+  /** Every exec of which something waits on disk, by the name of its folder. */
+  async spooled(): Promise<string[]> {
+    return within(this.#openSpools(), async (spools) => {
+      const names: string[] = [];
+      for await (const name of spools.names()) names.push(name.toString('utf8'));
+      return names;
+    });
+  }
+
   /** Keeps a document of ours with what waits of an exec. */
-  async writeSpooled(execId: ExecId, name: string, text: string): Promise<void> {
-    await within(this.#open('spool'), (spool) =>
-      within(spool.ensureDirectory(execId, secret), async (folder) => {
-        const file = await folder.createFile(name, 0o600);
-        try {
-          await file.writeFile(text);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-      }),
-    );
+  async writeSpooled(
+    execId: ExecId,
+    name: string,
+    document: string | Buffer,
+    { durable }: { readonly durable: boolean },
+  ): Promise<void> {
+    await within(this.openSpool(execId), async (folder) => {
+      const file = await folder.createFile(name, 0o600);
+      try {
+        await file.writeFile(document);
+        if (durable) await file.sync();
+      } finally {
+        await file.close();
+      }
+    });
   }
 
   /** Undefined when there is no such document. */
-  async readSpooled(execId: ExecId, name: string): Promise<string | undefined> {
+  async readSpooled(execId: ExecId, name: string): Promise<Buffer | undefined> {
     try {
-      return await within(
-        Directory.open(this.#paths.below(['spool', execId]).hostPathNative),
-        async (folder) => {
-          const file = await folder.openFile(name);
-          try {
-            return await file.readFile('utf8');
-          } finally {
-            await file.close();
-          }
-        },
-      );
+      return await within(Directory.open(this.spoolOf(execId)), async (folder) => {
+        const file = await folder.openFile(name);
+        try {
+          return await file.readFile();
+        } finally {
+          await file.close();
+        }
+      });
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return undefined;
       throw error;
     }
   }
 
-  async removeSpool(execId: ExecId): Promise<void> {
-    await within(this.#open('spool'), (spool) => spool.remove(execId));
+  async removeSpool(execId: string): Promise<void> {
+    await within(this.#openSpools(), (spools) => spools.remove(execId));
   }
 
-  #open(name: 'projects' | 'spool'): Promise<Directory> {
-    return Directory.open(this.#paths.below([name]).hostPathNative);
+  #openSpools(): Promise<Directory> {
+    return Directory.open(this.#paths.below(['spool']).hostPathNative);
+  }
+
+  /** Makes the tenant's root when it is not there. */
+  async #openTenant(tenant: TenantId): Promise<Directory> {
+    if (tenant === defaultTenant) return Directory.open(this.root);
+    return within(Directory.open(this.root), (root) =>
+      within(root.ensureDirectory('tenants', ours), (tenants) => tenants.ensureDirectory(tenant, ours)),
+    );
+  }
+
+  #below(tenant: TenantId, ...components: string[]): AdaptedPath {
+    return this.#paths.below([...(tenant === defaultTenant ? [] : ['tenants', tenant]), ...components]);
   }
 }
 

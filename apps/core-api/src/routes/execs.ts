@@ -1,26 +1,40 @@
 import { execRequestSchema, isFinal, parseExecId, SecboxError, type ExecRequest } from '@secbox/contracts';
 import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
-import { Router, type Request, type Response } from 'express';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
+import { receiveMultipart, type MultipartLimits } from '../multipart-exec.js';
 import { preferredWait } from '../prefer.js';
 import { validatorOf } from '../validate.js';
 
-export interface ExecRoutesOptions {
-  readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find'>;
-  readonly maxBodyBytes: number;
+export interface ExecRoutesOptions extends MultipartLimits {
+  readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find' | 'openIntake'>;
 }
 
-export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router {
+export function execRoutes({ runner, ...limits }: ExecRoutesOptions): Router {
   const router = Router();
-  const readBody = jsonBody(maxBodyBytes);
+  const readJson = jsonBody(limits.maxBodyBytes).map(unlessMultipart);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
+  const intakeLimits = { maxBytes: limits.maxUploadBytes, maxSecretBytes: limits.maxBodyBytes };
+
+  const submit = async (request: Request, response: Response) => {
+    const key = idempotencyKey(request);
+    if (!isMultipart(request)) return runner.submit(validate(request.body), { idempotencyKey: key });
+    const intake = runner.openIntake(intakeLimits);
+    try {
+      const body = validate(await receiveMultipart(request, response, intake, limits));
+      return await runner.submit(body, { idempotencyKey: key, intake });
+    } catch (error) {
+      await intake.discard();
+      throw error;
+    }
+  };
 
   router
     .route('/sandbox/execs')
-    .post(readBody, async (request: Request, response: Response) => {
+    .post(readJson, async (request: Request, response: Response) => {
       const waitMs = preferredWait(request);
-      const submitted = await runner.submit(validate(request.body), idempotencyKey(request));
+      const submitted = await submit(request, response);
       const failure = await submitted.wait(waitMs);
       if (failure) throw failure;
       const record = await runner.find(submitted.execId);
@@ -46,6 +60,20 @@ export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router 
     .all(methodNotAllowed('POST'));
 
   return router;
+}
+
+function isMultipart(request: Request): boolean {
+  return request.is('multipart/form-data') !== false;
+}
+
+function unlessMultipart(handler: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    if (isMultipart(request)) {
+      next();
+      return;
+    }
+    return handler(request, response, next);
+  };
 }
 
 function idempotencyKey(request: Request): string | undefined {

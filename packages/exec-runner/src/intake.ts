@@ -1,0 +1,99 @@
+import { SecboxError, newExecId, type ExecId } from '@secbox/contracts';
+import { parseRelativePath, within, type InputFile, type Workspace } from '@secbox/workspace';
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+export interface IntakeLimits {
+  /** Of all files of one request together. */
+  readonly maxBytes: number;
+  /** Of its secret ones, which are held in memory because they may not lie on disk in the clear. */
+  readonly maxSecretBytes: number;
+}
+
+export interface IncomingInput {
+  readonly path: string;
+  readonly secret: boolean;
+  /** What the caller knows it by, for errors. */
+  readonly field: string;
+}
+
+/**
+ * Receives the files of one request before anything is decided about it. They stream to the spool of
+ * the exec that they may become the inputs of, and are hashed on the way.
+ */
+export class Intake {
+  readonly execId: ExecId = newExecId();
+  readonly #workspace: Workspace;
+  readonly #limits: IntakeLimits;
+  readonly #received: InputFile[] = [];
+  #staged = 0;
+  #bytes = 0;
+  #secretBytes = 0;
+
+  constructor(workspace: Workspace, limits: IntakeLimits) {
+    this.#workspace = workspace;
+    this.#limits = limits;
+  }
+
+  get received(): readonly InputFile[] {
+    return this.#received;
+  }
+
+  async receive({ path, secret, field }: IncomingInput, source: Readable): Promise<void> {
+    const relative = parseRelativePath(path, field);
+    const digest = createHash('sha256');
+    const size = { bytes: 0 };
+    const counted = this.#counted(source, secret, (chunk) => {
+      digest.update(chunk);
+      size.bytes += chunk.length;
+    });
+    const content = secret ? await readWhole(counted) : await this.#stage(counted);
+    const sha256 = digest.digest('hex');
+    this.#received.push({ path: relative, size: size.bytes, sha256, secret, content });
+  }
+
+  /** Leaves nothing of it behind. */
+  async discard(): Promise<void> {
+    await this.#workspace.removeSpool(this.execId);
+  }
+
+  async #stage(chunks: AsyncIterable<Buffer>): Promise<{ readonly staged: string }> {
+    const staged = `input-${this.#staged}`;
+    this.#staged += 1;
+    const file = await within(this.#workspace.openSpool(this.execId), (spool) =>
+      spool.createFile(staged, 0o644),
+    );
+    // The stream closes the file, whatever happens.
+    await pipeline(chunks, file.createWriteStream());
+    return { staged };
+  }
+
+  async *#counted(
+    source: Readable,
+    secret: boolean,
+    see: (chunk: Buffer) => void,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      this.#bytes += chunk.length;
+      if (secret) this.#secretBytes += chunk.length;
+      if (this.#bytes > this.#limits.maxBytes) throw tooLarge('files', this.#limits.maxBytes);
+      if (this.#secretBytes > this.#limits.maxSecretBytes)
+        throw tooLarge('secret files', this.#limits.maxSecretBytes);
+      see(chunk);
+      yield chunk;
+    }
+  }
+}
+
+async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+function tooLarge(what: string, limit: number): SecboxError {
+  return new SecboxError('body_too_large', `The ${what} of a request have at most ${limit} bytes together.`, {
+    details: { limit_bytes: limit },
+  });
+}

@@ -1,0 +1,30 @@
+import type { BigIntStats, Stats } from 'node:fs';
+
+/** `path_base64` holds the raw bytes where the name is not UTF-8 and `path` is only an approximation. */
+export interface EntryPath {
+  readonly path: string;
+  readonly path_base64?: string;
+}
+
+export type EntryKind =
+  'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'block_device' | 'character_device';
+
+/** `ignoreBOM` keeps a leading U+FEFF: without it two names would be listed as one. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export function entryPath(bytes: Buffer): EntryPath {
+  try {
+    return { path: utf8.decode(bytes) };
+  } catch {
+    return { path: bytes.toString('utf8'), path_base64: bytes.toString('base64') };
+  }
+}
+
+export function entryKind(stats: Stats | BigIntStats): EntryKind {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  if (stats.isSymbolicLink()) return 'symlink';
+  if (stats.isFIFO()) return 'fifo';
+  if (stats.isSocket()) return 'socket';
+  return stats.isBlockDevice() ? 'block_device' : 'character_device';
+}

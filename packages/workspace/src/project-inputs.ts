@@ -1,0 +1,239 @@
+import { SecboxError } from '@secbox/contracts';
+import type { BigIntStats } from 'node:fs';
+import { type ContentHashes } from './content-hashes.js';
+import type { ContentStore } from './content-store.js';
+import { Directory, isErrno, within } from './directory.js';
+import { entryKind, entryPath, type EntryKind, type EntryPath } from './entry.js';
+import type { RelativePath } from './relative-path.js';
+
+/** A file that a request brings along, received whole. */
+export interface InputFile {
+  readonly path: RelativePath;
+  readonly size: number;
+  readonly sha256: string;
+  /** Its content is told to nobody: of it not even a hash is recorded, as that of a short secret can be guessed. */
+  readonly secret: boolean;
+  /** Where it was received to when it was too large to hold: a file of the staging folder. */
+  readonly content: Buffer | { readonly staged: string };
+}
+
+/** What an exec can see below its inputs. */
+export type VisibleInput =
+  | (EntryPath & { readonly size: number; readonly sha256: string })
+  | (EntryPath & { readonly secret: true })
+  | (EntryPath & { readonly kind: Exclude<EntryKind, 'file' | 'directory'> });
+
+export interface ProjectInputsOptions {
+  readonly folder: string;
+  readonly contents: ContentStore;
+  readonly hashes: ContentHashes;
+}
+
+const plainMode = 0o644;
+/** Marks a secret for those who come later, in the one place that cannot get lost apart from it. */
+const secretMode = 0o444;
+/** Every exec has to account for them all. */
+export const mostInputs = 10_000;
+
+/** The input files of one project: they outlive the execs that brought them, and each is replaced as a whole. */
+export class ProjectInputs {
+  readonly #folder: string;
+  readonly #contents: ContentStore;
+  readonly #hashes: ContentHashes;
+
+  constructor({ folder, contents, hashes }: ProjectInputsOptions) {
+    this.#folder = folder;
+    this.#contents = contents;
+    this.#hashes = hashes;
+  }
+
+  /** Whether writing these would change a content that is there; adding one changes nothing. */
+  wouldChange(files: readonly InputFile[]): Promise<boolean> {
+    return this.#open(async (inputs) => {
+      for (const file of files) {
+        const found = await this.#find(inputs, file.path);
+        if (found !== 'nothing' && found.sha256 !== file.sha256) return true;
+      }
+      return false;
+    });
+  }
+
+  /**
+   * Makes each file ready in `staging` first and then renames it into its place: a reader sees the old
+   * file or the new one, never a part. What is not secret is kept as a content too. Can be done again
+   * after it was cut off at any point.
+   */
+  async write(files: readonly InputFile[], staging: Directory): Promise<void> {
+    await this.#open(async (inputs) => {
+      for (const [index, file] of files.entries()) {
+        const found = await this.#find(inputs, file.path);
+        if (found !== 'nothing' && found.sha256 === file.sha256 && found.secret === file.secret) continue;
+        const ready = `ready-${index}`;
+        await staging.remove(ready);
+        await this.#prepare(staging, ready, file);
+        await moveInto(inputs, staging, ready, file.path);
+      }
+    });
+  }
+
+  /** All there is to see, in the order of the paths; throws `too_many_inputs` past `most` files and folders. */
+  async list(most = Infinity): Promise<VisibleInput[]> {
+    const found: { readonly bytes: Buffer; readonly input: VisibleInput }[] = [];
+    let entries = 0;
+    const visit = async (folder: Directory, prefix: Buffer): Promise<void> => {
+      for await (const { name, stats } of folder.entries()) {
+        entries += 1;
+        if (entries > most) throw tooMany(most);
+        const bytes = Buffer.concat([prefix, name]);
+        if (stats.isDirectory()) {
+          await within(folder.openDirectory(name), (inner) =>
+            visit(inner, Buffer.concat([bytes, Buffer.from('/')])),
+          );
+        } else {
+          found.push({ bytes, input: { ...entryPath(bytes), ...(await this.#tell(folder, name, stats)) } });
+        }
+      }
+    };
+    await this.#open((inputs) => visit(inputs, Buffer.alloc(0)));
+    return found.sort((a, b) => a.bytes.compare(b.bytes)).map(({ input }) => input);
+  }
+
+  async #tell(folder: Directory, name: Buffer, stats: BigIntStats) {
+    const kind = entryKind(stats);
+    if (kind !== 'file' && kind !== 'directory') return { kind };
+    if (isSecret(stats)) return { secret: true } as const;
+    const sha256 = this.#hashes.find(stats) ?? (await this.#hash(folder, name));
+    return { size: Number(stats.size), sha256 };
+  }
+
+  async #hash(folder: Directory, name: Buffer | string): Promise<string> {
+    const file = await folder.openFile(name);
+    try {
+      return await this.#hashes.of(file);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** What is in a file's place. */
+  async #find(
+    inputs: Directory,
+    path: RelativePath,
+  ): Promise<'nothing' | { readonly sha256?: string; readonly secret?: boolean }> {
+    const open = (parent: Directory, name: string) => parent.openDirectory(name);
+    try {
+      return await inParentOf(path, inputs, open, async (folder, name) => {
+        const stats = await folder.stat(name);
+        if (!stats.isFile()) return {};
+        return { sha256: await this.#hash(folder, name), secret: isSecret(stats) };
+      });
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return 'nothing';
+      // Something of another kind is in the way: writing will say what.
+      if (isErrno(error, 'ENOTDIR', 'ELOOP')) return {};
+      throw error;
+    }
+  }
+
+  async #prepare(staging: Directory, name: string, { content, secret, sha256 }: InputFile): Promise<void> {
+    if (secret) {
+      if (!Buffer.isBuffer(content)) throw new Error('a secret input is never staged in the clear');
+      await writeWhole(staging, name, content, secretMode);
+      return;
+    }
+    // Also when it was staged: an earlier try may have handed it over already.
+    if (!(await this.#contents.has(sha256))) {
+      if (Buffer.isBuffer(content)) await writeWhole(staging, name, content, plainMode);
+      await this.#contents.adopt(staging, Buffer.isBuffer(content) ? name : content.staged, sha256);
+    }
+    await this.#contents.place(sha256, staging, name);
+    this.#hashes.remember(await staging.bigStat(name), sha256);
+  }
+
+  #open<T>(use: (inputs: Directory) => Promise<T>): Promise<T> {
+    return within(Directory.open(this.#folder), use);
+  }
+}
+
+function isSecret({ mode }: { readonly mode: number | bigint }): boolean {
+  return (Number(mode) & 0o777) === secretMode;
+}
+
+async function writeWhole(staging: Directory, name: string, content: Buffer, mode: number): Promise<void> {
+  const file = await staging.createFile(name, mode);
+  try {
+    await file.writeFile(content);
+  } finally {
+    await file.close();
+  }
+}
+
+async function moveInto(
+  inputs: Directory,
+  staging: Directory,
+  ready: string,
+  path: RelativePath,
+): Promise<void> {
+  try {
+    const make = (parent: Directory, name: string) => parent.ensureDirectory(name, 0o755);
+    await inParentOf(path, inputs, make, (folder, name) => staging.rename(ready, folder, name));
+    // Renaming a file onto another link to the same content does nothing: the staged name stays.
+    await staging.remove(ready);
+  } catch (error) {
+    await staging.remove(ready);
+    if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) {
+      throw new SecboxError(
+        'invalid_path',
+        `inputs: "${path.join('/')}" is in the way of, or blocked by, an input of another kind (file or folder).`,
+        { details: { path: path.join('/') } },
+      );
+    }
+    throw error;
+  }
+}
+
+/**
+ * Walks to the folder of a file, and lets go of each one once it is in the next: a path may be deeper
+ * than there are descriptors.
+ */
+async function inParentOf<T>(
+  path: RelativePath,
+  inputs: Directory,
+  step: (parent: Directory, name: string) => Promise<Directory>,
+  use: (folder: Directory, name: string) => Promise<T>,
+): Promise<T> {
+  let folder = inputs;
+  try {
+    for (const component of path.slice(0, -1)) {
+      const parent = folder;
+      folder = await step(parent, component);
+      if (parent !== inputs) await parent.close();
+    }
+    return await use(folder, path.at(-1) ?? '');
+  } finally {
+    if (folder !== inputs) await folder.close();
+  }
+}
+
+function tooMany(most: number): SecboxError {
+  return new SecboxError(
+    'too_many_inputs',
+    `The project has more than ${most} input files and folders; every exec would have to account for them all.`,
+    { details: { max_entries: most } },
+  );
+}
+
+/** The same path twice, or one that needs a folder where another puts a file, has no single outcome. */
+export function refuseOverlaps(files: readonly Pick<InputFile, 'path'>[]): void {
+  // No component holds a NUL, and nothing sorts before it: what lies below a path follows it at once.
+  const sorted = files.map(({ path }) => path.join('\0')).sort();
+  for (const [index, path] of sorted.entries()) {
+    const next = sorted[index + 1];
+    if (next === path || next?.startsWith(`${path}\0`)) {
+      const whole = next.replaceAll('\0', '/');
+      throw new SecboxError('invalid_path', `inputs: "${whole}" overlaps another input of this request.`, {
+        details: { path: whole },
+      });
+    }
+  }
+}
