@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containersOf, inspectContainer, runningContainer } from './engine-view.js';
+import { containersGone, inspectContainer, runningContainer } from './engine-view.js';
 import { startRunningService, type RunningService } from './running-service.js';
 
 let service: RunningService;
@@ -112,7 +112,43 @@ describe('what an exec leaves behind', () => {
       project_id: 'keep',
     });
     expect(second.stdout).toBe('kept\n0\n');
-    expect(await containersOf(service.dataDir)).toEqual([]);
+    await containersGone(service.dataDir);
+  });
+});
+
+describe('what is published', () => {
+  test('cannot be changed by what the program left running, whatever it tries (case 28)', async () => {
+    const writer = `
+import os, signal, sys
+for number in range(1, 65):
+    try: signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+while True:
+    if os.fork(): os._exit(0)
+    os.setsid()
+    for name in ("kept", "stdout.txt", "manifest.json", "new-%d" % os.getpid()):
+        with open("/workspace/artifacts/" + name, "a") as file: file.write("x")
+`;
+    const answer = await service.python(
+      `import subprocess, sys, time
+for _ in range(8): subprocess.Popen([sys.executable, "-c", ${JSON.stringify(writer)}])
+while not __import__("os").path.exists("/workspace/artifacts/kept"): time.sleep(0.01)
+print("done")`,
+      { project_id: 'writers' },
+    );
+    expect(answer).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
+    const seen = async () => {
+      const names = (await readdir(answer.artifacts_dir)).sort();
+      const contents = names.map((name) => readFile(join(answer.artifacts_dir, name), 'latin1'));
+      return Promise.all(contents).then((read) => names.map((name, index) => [name, read[index]]));
+    };
+    const before = await seen();
+    for (const { path, sha256: told } of answer.artifacts) {
+      const content = await readFile(join(answer.artifacts_dir, path));
+      expect(sha256(content)).toBe(told);
+    }
+    await containersGone(service.dataDir);
+    expect(await seen()).toEqual(before);
   });
 });
 
@@ -137,7 +173,7 @@ describe('how an exec ends', () => {
       policy_overrides: { timeout_ms: 1500, pids: 64 },
     });
     expect(['timed_out', 'failed', 'succeeded']).toContain(answer.status);
-    expect(await containersOf(service.dataDir)).toEqual([]);
+    await containersGone(service.dataDir);
   });
 
   test('by a signal: told, and no core file (case 43)', async () => {

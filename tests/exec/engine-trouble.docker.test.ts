@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
-import { containersOf } from './engine-view.js';
+import { containersGone } from './engine-view.js';
 import { fileAppears } from './file-appears.js';
 import { startRunningService, type RunningService } from './running-service.js';
 import { startTroubledEngine, type TroubledEngine } from './troubled-engine.js';
@@ -18,7 +18,7 @@ afterEach(async () => {
   await service.stop();
   // What the trouble left behind is gone with the next start.
   const next = await startRunningService({}, service.dataDir);
-  expect(await containersOf(service.dataDir)).toEqual([]);
+  await containersGone(service.dataDir);
   await next.close();
   await engine.close();
 });
@@ -57,7 +57,7 @@ describe('an engine in trouble', () => {
       stdout: 'result\n',
       artifacts: [{ path: 'x' }],
     });
-    expect(service.log()).toContain('exec.container_left');
+    while (!service.log().includes('exec.container_left')) await new Promise((done) => setTimeout(done, 20));
   });
 
   test('whose stream breaks: the exec failed with a reason, and its container is gone', async () => {
@@ -67,7 +67,7 @@ describe('an engine in trouble', () => {
     const answer = await running;
     expect(answer).toMatchObject({ status: 'failed', exit_code: null, stdout: 'begun\n' });
     expect(answer.error_reason).toContain('could not be heard');
-    expect(await containersOf(service.dataDir)).toEqual([]);
+    await containersGone(service.dataDir);
   });
 
   test('that refuses to create: an error that says so, a row that ends, and the next exec runs', async () => {

@@ -28,3 +28,8 @@ export async function runningContainer(dataDir: string): Promise<ListedContainer
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** Waits until no container of this data folder is left: removal follows the answer. */
+export async function containersGone(dataDir: string): Promise<void> {
+  while ((await containersOf(dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+}

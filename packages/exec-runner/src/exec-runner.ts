@@ -54,6 +54,7 @@ export class ExecRunner {
   readonly #underway = new Map<ExecId, Underway>();
   readonly #once: SubmitOnce;
   readonly #inputsGuard = new InputsGuard();
+  readonly #background = new Set<Promise<void>>();
   #closing = false;
 
   constructor(options: ExecRunnerOptions) {
@@ -136,6 +137,7 @@ export class ExecRunner {
       onStarting: () => {
         underway.started = true;
       },
+      inBackground: (work) => this.#inBackground(work),
       onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
     }).finally(() => reservation.release());
     underway.end = this.#seal(plan, running).finally(() => {
@@ -199,6 +201,7 @@ export class ExecRunner {
       stop.abort(new StopReason('error', 'interrupted: the server was stopped'));
     }
     await ends();
+    await Promise.all(this.#background);
   }
 
   async #plan(order: ExecOrder, identity: RequestIdentity): Promise<ExecPlan> {
@@ -238,6 +241,11 @@ export class ExecRunner {
     return new SecboxError(error.code, error.message, {
       details: { ...error.details, exec_id: plan.execId },
     });
+  }
+
+  #inBackground(work: Promise<void>): void {
+    this.#background.add(work);
+    void work.finally(() => this.#background.delete(work));
   }
 
   /** A dead container that the engine did not remove at once; what is left at the end is removed by the next start. */

@@ -29,6 +29,8 @@ export interface ContainerRun {
   readonly outputs: Outputs;
   /** Called once the container is about to start: from here on the exec counts as having run. */
   readonly onStarting: () => Promise<void>;
+  /** Work that goes on when the exec is answered; it never rejects. */
+  readonly inBackground: (work: Promise<void>) => void;
   /** The container is dead but could not be removed. */
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
@@ -47,30 +49,45 @@ export interface RunResult {
 const engineStepMs = 60_000;
 
 /**
- * Runs one container from its creation to its certain end, and removes it whatever happens.
- * When this resolves, nothing of the container can write any more.
+ * Runs one container from its creation to its certain end, and removes it whatever happens. When this
+ * resolves, nothing of the container can write any more. Where the init told the end, that is so
+ * because it is the last process standing, and the removal follows in the background.
  */
 export async function runContainer(run: ContainerRun): Promise<RunResult> {
   const { engine } = run;
   const creating = engine.create(run.spec);
   const id = await step('create', run.stop, creating).catch((error: unknown) => {
     // It may still come to be, with nobody there to remove it.
-    void creating.then((late) => engine.remove(late).catch((e: unknown) => run.onLeftover(late, e)), ignore);
+    run.inBackground(creating.then((late) => removeDead(run, late), ignore));
     throw error;
   });
-  let result: RunResult | undefined;
-  try {
-    result = await runCreated(run, id);
-    return result;
-  } finally {
-    const removing = step('remove', undefined, engine.remove(id));
-    // The end of the command was told, so a container that cannot be removed yet is only in the way.
-    if (result === undefined) await removing;
-    else await removing.catch((error: unknown) => run.onLeftover(id, error));
+  const [ended] = await Promise.allSettled([runCreated(run, id)]);
+  if (ended.status === 'rejected') {
+    await step('remove', undefined, engine.remove(id));
+    throw ended.reason;
   }
+  const removed = removeDead(run, id);
+  if (ended.value.end === 'told') run.inBackground(removed);
+  else await removed;
+  return ended.value.result;
 }
 
-async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult> {
+/** How the command ended is known, so a container that cannot be removed yet is only in the way. */
+async function removeDead({ engine, onLeftover }: ContainerRun, id: ContainerId): Promise<void> {
+  await step('remove', undefined, engine.remove(id)).catch((error: unknown) => onLeftover(id, error));
+}
+
+function ignore(): void {
+  // The failure was told already.
+}
+
+interface Ended {
+  readonly result: RunResult;
+  /** Told by the init, when nothing but itself was left; else by the engine. */
+  readonly end: 'told' | 'seen';
+}
+
+async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
   const { engine, stop } = run;
   const attachment = await step('attach', stop, engine.attach(id));
   try {
@@ -85,17 +102,16 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult
       const end = await process.run(run.command, run.outputs).catch(lostInit);
       if (end === 'lost') await engine.kill(id);
       const result = await resultOf(end, () => engine.wait(id));
-      return { ...result, timedOut: deadline.passed() };
+      return {
+        result: { ...result, timedOut: deadline.passed() },
+        end: end !== 'lost' && end.exit ? 'told' : 'seen',
+      };
     } finally {
       await deadline.cancel();
     }
   } finally {
     attachment.close();
   }
-}
-
-function ignore(): void {
-  // The failure was told already.
 }
 
 /** An init that dies under the command, or cannot be heard any more: how the command ended is unknown. */

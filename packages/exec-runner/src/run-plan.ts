@@ -20,7 +20,10 @@ import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
 
-export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' | 'records' | 'dataDir'> {
+export interface PlanRun extends Pick<
+  ExecRunnerOptions,
+  'engine' | 'workspace' | 'records' | 'logger' | 'dataDir'
+> {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
@@ -30,6 +33,7 @@ export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' 
   readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
   /** From here on it counts as having run. */
   readonly onStarting: () => void;
+  readonly inBackground: (work: Promise<void>) => void;
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
@@ -76,6 +80,7 @@ async function runWithInputs(
       plan.policy.values.max_stderr_bytes,
       run.progress,
     );
+    const handedOver = performance.now();
     let startedAt = new Date();
     const running = runContainer({
       engine: run.engine,
@@ -85,6 +90,7 @@ async function runWithInputs(
       timeoutMs: plan.policy.values.timeout_ms,
       stop: run.stop,
       outputs: { stdout, stderr },
+      inBackground: run.inBackground,
       onLeftover: run.onLeftover,
       onStarting: async () => {
         run.stop.throwIfAborted();
@@ -96,6 +102,7 @@ async function runWithInputs(
     });
     const [result, output] = await closing(running, { stdout, stderr });
     const endedAt = new Date();
+    run.logger.debug('exec.ran', { exec_id: plan.execId, engine_ms: performance.now() - handedOver });
 
     return within(openReclaimed(folders.artifacts), async (artifacts) => {
       const setAside = await setReservedNamesAside(artifacts);
