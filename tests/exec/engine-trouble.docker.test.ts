@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
-import { containersGone } from './engine-view.js';
+import { containersGone, containersOf } from './engine-view.js';
 import { fileAppears } from './file-appears.js';
 import { startRunningService, type RunningService } from './running-service.js';
 import { startTroubledEngine, type TroubledEngine } from './troubled-engine.js';
@@ -15,6 +16,7 @@ beforeEach(async () => {
 afterEach(async () => {
   engine.swallow(undefined);
   engine.fail(undefined);
+  engine.vanish(false);
   await service.stop();
   // What the trouble left behind is gone with the next start.
   const next = await startRunningService({}, service.dataDir);
@@ -68,6 +70,49 @@ describe('an engine in trouble', () => {
     expect(answer).toMatchObject({ status: 'failed', exit_code: null, stdout: 'begun\n' });
     expect(answer.error_reason).toContain('could not be heard');
     await containersGone(service.dataDir);
+  });
+
+  describe('that is lost while an exec runs (case 64)', () => {
+    async function lostExec(): Promise<string> {
+      const script = 'echo early; echo x > /workspace/artifacts/x; touch begun; sleep 250';
+      const { exec_id: execId } = await call('POST', '/sandbox/execs?wait=false', shell(script));
+      await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));
+      engine.vanish(true);
+      while (!service.log().includes('exec.container_uncertain'))
+        await new Promise((done) => setTimeout(done, 20));
+      return execId;
+    }
+
+    test('and comes back: the exec ends, and is collected, when its container is surely gone', async () => {
+      const execId = await lostExec();
+      const meanwhile = await call('GET', `/sandbox/execs/${execId}`);
+      expect(meanwhile).toMatchObject({ status: 'running', artifacts: [] });
+      expect(await readdir(meanwhile.artifacts_dir)).toEqual(['x']);
+      await expect(service.shell('true')).rejects.toThrow('engine_unavailable');
+
+      engine.vanish(false);
+      for (;;) if ((await call('GET', `/sandbox/execs/${execId}`)).status !== 'running') break;
+      expect(await containersOf(service.dataDir)).toEqual([]);
+      expect(await call('GET', `/sandbox/execs/${execId}`)).toMatchObject({
+        status: 'error',
+        error_reason: 'interrupted: the container engine was lost while this exec ran',
+        stdout: 'early\n',
+        artifacts: [{ path: 'x', size: 2 }],
+      });
+      expect((await service.shell('echo on')).stdout).toBe('on\n');
+    });
+
+    test('and the server is stopped: it does not say that the exec is over, the next one does', async () => {
+      const execId = await lostExec();
+      await service.stop();
+      engine.vanish(false);
+      service = await startRunningService({ DOCKER_HOST: engine.dockerHost }, service.dataDir);
+      expect(await containersOf(service.dataDir)).toEqual([]);
+      expect(await call('GET', `/sandbox/execs/${execId}`)).toMatchObject({
+        status: 'error',
+        error_reason: 'interrupted: the server ended while this exec was under way',
+      });
+    });
   });
 
   test('that refuses to create: an error that says so, a row that ends, and the next exec runs', async () => {

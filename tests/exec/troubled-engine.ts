@@ -9,6 +9,8 @@ export interface TroubledEngine {
   /** Requests that begin like this are swallowed, or answered with a 500, from now on. */
   swallow(request: RegExp | undefined): void;
   fail(request: RegExp | undefined): void;
+  /** Nothing of it is there any more, as when it was killed; its containers may live on. */
+  vanish(gone: boolean): void;
   /** Breaks every attach stream. */
   cutAttached(): void;
   close(): Promise<void>;
@@ -22,9 +24,13 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
   const target = (process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock').replace(/^unix:\/\//, '');
   const sockets = new Set<Socket>();
   const attached = new Set<Socket>();
-  const trouble: { swallowed?: RegExp | undefined; failed?: RegExp | undefined } = {};
+  const trouble: { swallowed?: RegExp | undefined; failed?: RegExp | undefined; gone?: boolean } = {};
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
+    if (trouble.gone) {
+      client.on('error', () => undefined).destroy();
+      return;
+    }
     const engine = connect({ path: target, allowHalfOpen: true });
     for (const socket of [client, engine]) {
       sockets.add(socket);
@@ -55,6 +61,10 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
     },
     fail: (request) => {
       trouble.failed = request;
+    },
+    vanish: (gone) => {
+      trouble.gone = gone;
+      if (gone) for (const socket of sockets) socket.destroy();
     },
     cutAttached: () => {
       for (const socket of attached) socket.destroy();

@@ -12,6 +12,7 @@ function outcome(result: Partial<RunResult>, stopped?: StopReason) {
       outOfMemory: false,
       timedOut: false,
       failure: null,
+      engineLost: false,
       cpuMs: 5,
       peakMemoryBytes: 7,
       ...result,

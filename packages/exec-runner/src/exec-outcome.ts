@@ -33,7 +33,7 @@ export function outcomeOf(facts: RunFacts): FinishedExec {
     signal: signalName(result.signal),
     oom: result.outOfMemory,
     // A stop that came when it had ended already did not end it.
-    error_reason: status === stopped?.status ? stopped.message : result.failure,
+    error_reason: status === stopped?.status && !result.engineLost ? stopped.message : result.failure,
     ended_at: facts.endedAt.toISOString(),
     duration_ms: facts.endedAt.getTime() - facts.startedAt.getTime(),
     stdout_truncated: output.stdout.truncated,
@@ -45,6 +45,7 @@ export function outcomeOf(facts: RunFacts): FinishedExec {
 }
 
 function statusOf(result: RunResult, stopped: StopReason | undefined): FinalExecStatus {
+  if (result.engineLost) return 'error';
   if (result.exitCode === 0) return 'succeeded';
   if (result.timedOut) return 'timed_out';
   if (stopped) return stopped.status;

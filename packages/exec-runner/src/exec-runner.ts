@@ -17,6 +17,7 @@ import { Intake, type IntakeLimits } from './intake.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
 import { recordEnd } from './record-end.js';
+import { Abandoned } from './run-container.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import type { ResumableExec } from './recover.js';
@@ -27,6 +28,8 @@ import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
 
 const removeAgainMs = 5000;
 const removeTries = 20;
+/** How long a server that stops waits for an engine to remove what is not surely dead. */
+const certainDeathMs = 10_000;
 
 interface RequestIdentity {
   readonly idempotencyKey: string | null;
@@ -55,6 +58,7 @@ export class ExecRunner {
   readonly #once: SubmitOnce;
   readonly #inputsGuard = new InputsGuard();
   readonly #background = new Set<Promise<void>>();
+  readonly #abandon = new AbortController();
   #closing = false;
 
   constructor(options: ExecRunnerOptions) {
@@ -137,7 +141,14 @@ export class ExecRunner {
       onStarting: () => {
         underway.started = true;
       },
+      abandon: this.#abandon.signal,
       inBackground: (work) => this.#inBackground(work),
+      onUncertain: (id, error) =>
+        this.#options.logger.error('exec.container_uncertain', {
+          exec_id: plan.execId,
+          container: id,
+          error,
+        }),
       onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
     }).finally(() => reservation.release());
     underway.end = this.#seal(plan, running).finally(() => {
@@ -200,8 +211,11 @@ export class ExecRunner {
     for (const { stop } of this.#underway.values()) {
       stop.abort(new StopReason('error', 'interrupted: the server was stopped'));
     }
+    await settledWithin(certainDeathMs, ends());
+    // An engine that is gone may come back any time, or never: the next server ends what is left.
+    this.#abandon.abort();
     await ends();
-    await Promise.all(this.#background);
+    await settledWithin(certainDeathMs, Promise.all(this.#background));
   }
 
   async #plan(order: ExecOrder, identity: RequestIdentity): Promise<ExecPlan> {
@@ -265,10 +279,10 @@ export class ExecRunner {
     try {
       const outcome = await running.then(
         (result) => [result, undefined] as const,
-        (error: unknown) => (error instanceof HandedOver ? undefined : endWithoutResult(error, plan.execId)),
+        (error: unknown) => (isLeft(error) ? undefined : endWithoutResult(error, plan.execId)),
       );
       if (outcome === undefined) {
-        log.info('exec.handed_over', { project_id: plan.projectId });
+        log.info('exec.left_to_next_server', { project_id: plan.projectId });
         return undefined;
       }
       const [finished, failure] = outcome;
@@ -298,6 +312,11 @@ async function recorded<T>(write: Promise<T>): Promise<T> {
     if (error instanceof SecboxError) throw error;
     throw new SecboxError('database_unavailable', 'The audit database does not answer.', { cause: error });
   }
+}
+
+/** What the next server goes on with: an exec that never started, or one that may not be over. */
+function isLeft(error: unknown): boolean {
+  return error instanceof HandedOver || error instanceof Abandoned;
 }
 
 function endWithoutResult(error: unknown, execId: ExecId): readonly [FinishedExec, SecboxError | undefined] {

@@ -29,6 +29,10 @@ export interface ContainerRun {
   readonly outputs: Outputs;
   /** Called once the container is about to start: from here on the exec counts as having run. */
   readonly onStarting: () => Promise<void>;
+  /** Aborted when nobody can wait any longer for the certain death of the container. */
+  readonly abandon: AbortSignal;
+  /** The container may be alive, and the engine does not remove it; it is asked again until it does. */
+  readonly onUncertain: (id: ContainerId, error: unknown) => void;
   /** Work that goes on when the exec is answered; it never rejects. */
   readonly inBackground: (work: Promise<void>) => void;
   /** The container is dead but could not be removed. */
@@ -41,6 +45,7 @@ export interface RunResult {
   readonly outOfMemory: boolean;
   readonly timedOut: boolean;
   readonly failure: string | null;
+  readonly engineLost: boolean;
   readonly cpuMs: number | null;
   readonly peakMemoryBytes: number | null;
 }
@@ -62,13 +67,9 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     throw error;
   });
   const [ended] = await Promise.allSettled([runCreated(run, id)]);
-  if (ended.status === 'rejected') {
-    await step('remove', undefined, engine.remove(id));
-    throw ended.reason;
-  }
-  const removed = removeDead(run, id);
-  if (ended.value.end === 'told') run.inBackground(removed);
-  else await removed;
+  if (ended.status === 'fulfilled' && ended.value.end === 'told') run.inBackground(removeDead(run, id));
+  else await removeSurely(run, id);
+  if (ended.status === 'rejected') throw ended.reason;
   return ended.value.result;
 }
 
@@ -76,6 +77,30 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
 async function removeDead({ engine, onLeftover }: ContainerRun, id: ContainerId): Promise<void> {
   await step('remove', undefined, engine.remove(id)).catch((error: unknown) => onLeftover(id, error));
 }
+
+const removeAgainMs = 1000;
+
+/** Until the engine has removed it, its processes may live on and write: an engine that is gone is waited for. */
+async function removeSurely({ engine, abandon, onUncertain }: ContainerRun, id: ContainerId): Promise<void> {
+  for (let told = false; ; told = true) {
+    try {
+      await step('remove', abandon, engine.remove(id));
+      return;
+    } catch (error) {
+      if (!told) onUncertain(id, error);
+    }
+    if (
+      await settledWithin(
+        removeAgainMs,
+        aborted(abandon).then(() => true),
+      )
+    )
+      throw new Abandoned();
+  }
+}
+
+/** The server ends before the death of a container is certain: its exec is left to the next server. */
+export class Abandoned extends Error {}
 
 function ignore(): void {
   // The failure was told already.
@@ -100,8 +125,8 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
     try {
       await step('init', undefined, ready);
       const end = await process.run(run.command, run.outputs).catch(lostInit);
-      if (end === 'lost') await engine.kill(id);
-      const result = await resultOf(end, () => engine.wait(id));
+      const result =
+        end === 'lost' ? await lostResult(engine, id) : await resultOf(end, () => engine.wait(id));
       return {
         result: { ...result, timedOut: deadline.passed() },
         end: end !== 'lost' && end.exit ? 'told' : 'seen',
@@ -133,17 +158,25 @@ async function step<T>(name: string, stop: AbortSignal | undefined, call: Promis
   throw new SecboxError('engine_unavailable', `The container engine did not answer in time (${name}).`);
 }
 
-/** The engine is asked only for what the command's own end does not say. */
-async function resultOf(
-  end: ProcessEnd | 'lost',
-  wait: () => Promise<ContainerEnd>,
-): Promise<Omit<RunResult, 'timedOut'>> {
-  if (end === 'lost') {
-    const { outOfMemory } = await wait();
+type UntimedResult = Omit<RunResult, 'timedOut'>;
+
+/** All that can be known when the init did not tell the end. */
+async function lostResult(engine: ContainerEngine, id: ContainerId): Promise<UntimedResult> {
+  const unknown = { exitCode: null, signal: null, cpuMs: null, peakMemoryBytes: null };
+  try {
+    await step('kill', undefined, engine.kill(id));
+    const { outOfMemory } = await step('wait', undefined, engine.wait(id));
     const failure =
       'The sandbox ended, or could not be heard any more, before it told how its command ended.';
-    return { exitCode: null, signal: null, outOfMemory, failure, cpuMs: null, peakMemoryBytes: null };
+    return { ...unknown, outOfMemory, failure, engineLost: false };
+  } catch {
+    const failure = 'interrupted: the container engine was lost while this exec ran';
+    return { ...unknown, outOfMemory: false, failure, engineLost: true };
   }
+}
+
+/** The engine is asked only for what the command's own end does not say. */
+async function resultOf(end: ProcessEnd, wait: () => Promise<ContainerEnd>): Promise<UntimedResult> {
   const container = end.exit && end.oomKills !== undefined ? undefined : await wait();
   const exit = end.exit ?? containerExit(container);
   return {
@@ -151,6 +184,7 @@ async function resultOf(
     signal: exit.signal,
     outOfMemory: end.oomKills === undefined ? container?.outOfMemory === true : end.oomKills > 0,
     failure: end.failure ?? null,
+    engineLost: false,
     cpuMs: end.cpuMs ?? null,
     peakMemoryBytes: end.peakMemoryBytes ?? null,
   };

@@ -33,7 +33,9 @@ export interface PlanRun extends Pick<
   readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
   /** From here on it counts as having run. */
   readonly onStarting: () => void;
+  readonly abandon: AbortSignal;
   readonly inBackground: (work: Promise<void>) => void;
+  readonly onUncertain: (id: ContainerId, error: unknown) => void;
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
@@ -90,7 +92,9 @@ async function runWithInputs(
       timeoutMs: plan.policy.values.timeout_ms,
       stop: run.stop,
       outputs: { stdout, stderr },
+      abandon: run.abandon,
       inBackground: run.inBackground,
+      onUncertain: run.onUncertain,
       onLeftover: run.onLeftover,
       onStarting: async () => {
         run.stop.throwIfAborted();
