@@ -58,6 +58,7 @@ describe('what an exec leaves behind', () => {
       dropped: [],
       total_bytes: expect.any(Number),
       truncated: false,
+      truncated_by: [],
     });
 
     const text = await readFile(join(folder, 'meta.json'), 'utf8');
