@@ -7,7 +7,7 @@ import { compileService } from '../docker/setup/compile.mjs';
 import { runCommand } from '../docker/setup/failure.mjs';
 import { prepareAll } from '../docker/setup/prepare.mjs';
 import { createProgress } from '../docker/setup/progress.mjs';
-import { engineEnvironment } from '../docker/setup/serve.mjs';
+import { engineEnvironment, serviceArguments } from '../docker/setup/serve.mjs';
 import { repositoryRoot } from '../docker/setup/settings.mjs';
 import { ratio, summarize, tableOf } from './summary.mjs';
 
@@ -88,8 +88,10 @@ async function alternate(contestants, runs) {
 
 /** @param {NodeJS.ProcessEnv} env */
 async function startService(env) {
-  const main = path.join(repositoryRoot, 'apps/core-api/dist/main.js');
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, serviceArguments(repositoryRoot), {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   /** @type {string} */
   const url = await new Promise((resolve, reject) => {

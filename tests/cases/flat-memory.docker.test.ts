@@ -6,20 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
 import { forgetPeak, residentBytes } from '../lifecycle/process-figures.js';
-import { startProcess, type ServerProcess } from '../lifecycle/server-process.js';
+import { startServer } from '../lifecycle/server-process.js';
 
 const mebibyte = 1024 ** 2;
 
 let dataDir: string;
-let server: ServerProcess;
-let url: string;
+let server: Awaited<ReturnType<typeof startServer>>;
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'secbox-memory-'));
-  server = startProcess(process.execPath, ['apps/core-api/dist/main.js'], {
-    SECBOX_DATA_DIR: dataDir,
-    SECBOX_SHUTDOWN_GRACE_MS: '0',
-  });
-  [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+  server = await startServer({ SECBOX_DATA_DIR: dataDir, SECBOX_SHUTDOWN_GRACE_MS: '0' });
 });
 afterEach(async () => {
   await server.end('SIGTERM');
@@ -27,7 +22,7 @@ afterEach(async () => {
 });
 
 async function python(code: string, overrides: Record<string, number>): Promise<ExecAnswer> {
-  const response = await fetch(`${url}/sandbox/execs`, {
+  const response = await fetch(`${server.url}/sandbox/execs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({

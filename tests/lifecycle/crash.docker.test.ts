@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { containersOf, runningContainer } from '../exec/engine-view.js';
 import { startRunningService } from '../exec/running-service.js';
-import { startProcess } from './server-process.js';
+import { startServer } from './server-process.js';
 
 let dataDir: string;
 beforeEach(async () => {
@@ -13,13 +13,12 @@ beforeEach(async () => {
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
 test('kill -9 mid-exec: the next start removes the container and ends the row with a reason (case 63)', async () => {
-  const server = startProcess(process.execPath, ['apps/core-api/dist/main.js'], { SECBOX_DATA_DIR: dataDir });
-  const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+  const server = await startServer({ SECBOX_DATA_DIR: dataDir });
   const body = {
     project_id: 'p',
     exec: { kind: 'shell', command: 'bash', args: ['-lc', 'sleep 250'] },
   };
-  const lost = fetch(`${url}/sandbox/execs`, {
+  const lost = fetch(`${server.url}/sandbox/execs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
