@@ -8,7 +8,7 @@ import { compileService } from '../docker/setup/compile.mjs';
 import { runCommand } from '../docker/setup/failure.mjs';
 import { prepareAll } from '../docker/setup/prepare.mjs';
 import { createProgress } from '../docker/setup/progress.mjs';
-import { engineEnvironment } from '../docker/setup/serve.mjs';
+import { engineEnvironment, serviceArguments } from '../docker/setup/serve.mjs';
 import { repositoryRoot } from '../docker/setup/settings.mjs';
 import { ratio, summarize, tableOf } from './summary.mjs';
 
@@ -100,8 +100,10 @@ const parseEntry = /** @type {(line: string) => Record<string, unknown>} */ (JSO
 
 /** @param {NodeJS.ProcessEnv} env */
 async function startService(env) {
-  const main = path.join(repositoryRoot, 'apps/core-api/dist/main.js');
-  const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, serviceArguments(repositoryRoot), {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const lines = createInterface({ input: child.stdout });
   /** @type {Map<string, number>} */

@@ -4,6 +4,20 @@ import path from 'node:path';
 const ECHO_MS = 1_000;
 
 /**
+ * With room for more young objects, buffers that output has long passed through wait there by the dozens of
+ * megabytes before they are given back: a gigabyte of output costs 45 MB so, and 25 MB with this.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=4'];
+
+/**
+ * @param {string} root
+ * @returns {string[]} what node is given to run the compiled service
+ */
+export function serviceArguments(root) {
+  return [...NODE_FLAGS, path.join(root, 'apps', 'core-api', 'dist', 'main.js')];
+}
+
+/**
  * Runs the service until it ends.
  *
  * It gets a session of its own. In ours, Ctrl-C on a terminal would reach it
@@ -16,7 +30,7 @@ const ECHO_MS = 1_000;
  * @returns {Promise<number>} its exit code
  */
 export async function serve(endpoint, { root, env, dataDir }) {
-  const child = spawn(process.execPath, [path.join(root, 'apps', 'core-api', 'dist', 'main.js')], {
+  const child = spawn(process.execPath, serviceArguments(root), {
     cwd: root,
     env: { ...env, SECBOX_DATA_DIR: dataDir, ...engineEnvironment(endpoint) },
     stdio: 'inherit',

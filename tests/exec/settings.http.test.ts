@@ -96,7 +96,7 @@ describe('Settings', () => {
     },
   );
 
-  test('are the ceiling of every request, and named when it is met (case 46)', async () => {
+  test('are the ceiling of every request, and named when it is met', async () => {
     await put({ policy: { values: { timeout_ms: 5000 }, ceilings: { memory_mb: 256 } } }, '"0"');
     const exec = { kind: 'shell', command: 'bash', args: ['-lc', 'true'] };
     const refused = await request(service.url)

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { containersOf, runningContainer } from '../exec/engine-view.js';
 import { startRunningService } from '../exec/running-service.js';
-import { startProcess } from './server-process.js';
+import { startServer } from './server-process.js';
 
 let dataDir: string;
 beforeEach(async () => {
@@ -57,13 +57,12 @@ const grepDataDir = () =>
 test.each(['SIGKILL', 'SIGTERM'] as const)(
   '%s: what never started is run by the next server, once; its secrets wait unreadably (cases 63, 67)',
   async (signal) => {
-    const server = startProcess(process.execPath, ['apps/core-api/dist/main.js'], {
+    const server = await startServer({
       SECBOX_DATA_DIR: dataDir,
       SECBOX_MAX_CONCURRENT_EXECS: '1',
       SECBOX_SHUTDOWN_GRACE_MS: '100',
     });
-    const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
-    const [running, waiting] = await oneRunsOneWaits(url);
+    const [running, waiting] = await oneRunsOneWaits(server.url);
     await server.end(signal);
     expect(await readdir(join(dataDir, 'workspace/spool'))).toContain(waiting);
     expect(await grepDataDir()).toBe('');
@@ -86,12 +85,11 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
 );
 
 test('a waiting exec whose plan was changed on disk is not run', async () => {
-  const server = startProcess(process.execPath, ['apps/core-api/dist/main.js'], {
+  const server = await startServer({
     SECBOX_DATA_DIR: dataDir,
     SECBOX_MAX_CONCURRENT_EXECS: '1',
   });
-  const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
-  const [, waiting] = await oneRunsOneWaits(url);
+  const [, waiting] = await oneRunsOneWaits(server.url);
   await server.end('SIGKILL');
   const plan = join(dataDir, 'workspace/spool', waiting, 'plan.sealed');
   const sealed = await readFile(plan);
@@ -108,13 +106,12 @@ test('a waiting exec whose plan was changed on disk is not run', async () => {
 });
 
 test('kill -9 mid-exec: the next start removes the container and ends the row with a reason (case 63)', async () => {
-  const server = startProcess(process.execPath, ['apps/core-api/dist/main.js'], { SECBOX_DATA_DIR: dataDir });
-  const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+  const server = await startServer({ SECBOX_DATA_DIR: dataDir });
   const body = {
     project_id: 'p',
     exec: { kind: 'shell', command: 'bash', args: ['-lc', 'sleep 250'] },
   };
-  const lost = fetch(`${url}/sandbox/execs`, {
+  const lost = fetch(`${server.url}/sandbox/execs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

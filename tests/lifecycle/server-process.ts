@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { serviceArguments } from '../../docker/setup/serve.mjs';
 
 export const repositoryRoot = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -69,4 +70,11 @@ export function startProcess(
       return ended;
     },
   };
+}
+
+/** The compiled service as npm start runs it, on a port of its own, once it serves. */
+export async function startServer(env: NodeJS.ProcessEnv): Promise<ServerProcess & { readonly url: string }> {
+  const server = startProcess(process.execPath, serviceArguments(repositoryRoot), env);
+  const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
+  return { ...server, url };
 }

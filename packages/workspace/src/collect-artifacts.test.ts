@@ -43,7 +43,14 @@ describe('collecting artifacts', () => {
   });
 
   function collect(limits: Partial<CollectLimits> = {}): Promise<Collection> {
-    const all = { maxBytes: 50 * mebibyte, maxEntries: 1000, maxDepth: 8, maxPathBytes: mebibyte, ...limits };
+    const all = {
+      maxBytes: 50 * mebibyte,
+      maxEntries: 1000,
+      maxDepth: 8,
+      maxPathBytes: mebibyte,
+      stop: new AbortController().signal,
+      ...limits,
+    };
     return within(Directory.open(root), (directory) => collectArtifacts(directory, all));
   }
 
@@ -55,7 +62,14 @@ describe('collecting artifacts', () => {
   }
 
   test('an empty folder gives nothing', async () => {
-    expect(await collect()).toEqual({ files: [], others: [], dropped: [], total_bytes: 0, truncated: false });
+    expect(await collect()).toEqual({
+      files: [],
+      others: [],
+      dropped: [],
+      total_bytes: 0,
+      truncated: false,
+      truncated_by: [],
+    });
   });
 
   test('lists every file with its path, length, hash and media type', async () => {
@@ -181,8 +195,8 @@ describe('collecting artifacts', () => {
   describe('past the entry cap (case 24)', () => {
     test('3,000 files are cut down to it, flagged, and what is not listed is gone', async () => {
       for (let n = 0; n < 3000; n += 1) await writeFile(join(root, `file${n}`), '');
-      const { files, truncated } = await collect({ maxEntries: 100 });
-      expect(truncated).toBe(true);
+      const { files, truncated, truncated_by: by } = await collect({ maxEntries: 100 });
+      expect([truncated, by]).toEqual([true, ['too_many_entries']]);
       expect(files).toHaveLength(100);
       expect((await readdir(root)).sort()).toEqual(pathsOf(files));
     });
@@ -207,12 +221,57 @@ describe('collecting artifacts', () => {
 
   test('past the cap of all paths together nothing more is listed or kept, and that is flagged', async () => {
     for (let n = 10; n < 30; n += 1) await plant({ [`folder/${String(n).repeat(50)}`]: 'x' });
-    const { files, truncated } = await collect({ maxPathBytes: 500 });
-    expect(truncated).toBe(true);
+    const { files, truncated, truncated_by: by } = await collect({ maxPathBytes: 500 });
+    expect([truncated, by]).toEqual([true, ['paths_too_long']]);
     expect(files.length).toBeGreaterThan(0);
     expect(pathsOf(files).join('').length).toBeLessThanOrEqual(500);
     const left = (await readdir(join(root, 'folder'))).sort();
     expect(pathsOf(files)).toEqual(left.map((name) => `folder/${name}`));
+  });
+
+  describe('when time runs out (case 24)', () => {
+    /** Aborts once this has been looked at so often. */
+    function stopAfter(looks: number): AbortSignal {
+      const late = new AbortController();
+      const { signal } = late;
+      let looked = 0;
+      const look = signal.throwIfAborted.bind(signal);
+      signal.throwIfAborted = () => {
+        if ((looked += 1) > looks) late.abort(new Error('late'));
+        look();
+      };
+      return signal;
+    }
+
+    test('what is listed by then is true, what is not stays, and that is said', async () => {
+      for (let n = 10; n < 30; n += 1) await plant({ [`folder/file${n}`]: `${n}` });
+      const { files, truncated, truncated_by: by } = await collect({ stop: stopAfter(20) });
+      expect([truncated, by]).toEqual([true, ['out_of_time']]);
+      expect(files.length).toBeGreaterThan(0);
+      expect(files.length).toBeLessThan(20);
+      for (const [index, { path, sha256: hash }] of files.entries()) {
+        expect([path, hash]).toEqual([`folder/file${10 + index}`, sha256(`${10 + index}`)]);
+      }
+      expect(await readdir(join(root, 'folder'))).toHaveLength(20);
+    });
+
+    test('the removal of a surplus, or of what is too deep, ends as well', async () => {
+      for (let n = 0; n < 600; n += 1) await plant({ [`a/b/c/file${n}`]: '', [`file${n}`]: '' });
+      for (const limits of [{ maxEntries: 0 }, { maxDepth: 1 }]) {
+        const { truncated_by: by } = await collect({ ...limits, stop: stopAfter(3) });
+        expect(by).toContain('out_of_time');
+        expect((await readdir(root, { recursive: true })).length).toBeGreaterThan(0);
+      }
+    });
+
+    test('at once: nothing is listed, nothing is touched', async () => {
+      await plant({ a: 'x' });
+      expect(await collect({ stop: AbortSignal.abort(new Error('late')) })).toMatchObject({
+        files: [],
+        truncated_by: ['out_of_time'],
+      });
+      expect(await readdir(root)).toEqual(['a']);
+    });
   });
 
   test('folders past the depth cap are removed and listed, however deep they go', async () => {

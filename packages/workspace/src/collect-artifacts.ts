@@ -11,6 +11,8 @@ export interface CollectLimits {
   readonly maxDepth: number;
   /** Of all listed paths together, so that a listing stays small whatever the names are. */
   readonly maxPathBytes: number;
+  /** Aborted when no more time is to be spent. */
+  readonly stop: AbortSignal;
 }
 
 export interface CollectedFile extends EntryPath {
@@ -28,6 +30,12 @@ export interface DroppedEntry extends EntryPath {
   readonly reason: 'over_total' | 'too_deep';
 }
 
+/**
+ * What is past the other limits is not there any more. Only when time ran out, some of what the program
+ * left may still lie there, neither listed nor removed.
+ */
+export type Truncation = DroppedEntry['reason'] | 'too_many_entries' | 'paths_too_long' | 'out_of_time';
+
 export interface Collection {
   readonly files: readonly CollectedFile[];
   readonly others: readonly OtherEntry[];
@@ -35,18 +43,28 @@ export interface Collection {
   readonly total_bytes: number;
   /** Something was dropped, or there were more entries than are listed. */
   readonly truncated: boolean;
+  readonly truncated_by: readonly Truncation[];
 }
 
 /**
- * Lists and hashes what a program left behind. Everything here is hostile, so nothing is followed,
- * nothing but regular files is opened, and what is past the limits is removed, not kept unlisted.
- * To be called only when nothing can write to the folder any more.
+ * Lists and hashes what a program left behind, then removes what is not listed. Everything here is hostile,
+ * so nothing is followed and nothing but regular files is opened. To be called only when nothing can write to
+ * the folder any more.
  */
 export async function collectArtifacts(root: Directory, limits: CollectLimits): Promise<Collection> {
   const collector = new Collector(limits);
-  await collector.visit(root, Buffer.alloc(0), 0);
+  try {
+    const kept = await collector.visit(root, Buffer.alloc(0), 0);
+    if (collector.collection().truncated) await collector.prune(root, kept);
+  } catch (error) {
+    if (error !== limits.stop.reason) throw error;
+    collector.truncate('out_of_time');
+  }
   return collector.collection();
 }
+
+/** What is kept of a folder: the bytes of each name, and what is kept below it. */
+type Kept = Map<string, Kept | undefined>;
 
 class Collector {
   readonly #limits: CollectLimits;
@@ -56,7 +74,7 @@ class Collector {
   #entries = 0;
   #pathBytes = 0;
   #bytes = 0;
-  #truncated = false;
+  readonly #truncatedBy = new Set<Truncation>();
 
   constructor(limits: CollectLimits) {
     this.#limits = limits;
@@ -68,58 +86,84 @@ class Collector {
       others: this.#others,
       dropped: this.#dropped,
       total_bytes: this.#bytes,
-      truncated: this.#truncated,
+      truncated: this.#truncatedBy.size > 0,
+      truncated_by: [...this.#truncatedBy].sort(),
     };
   }
 
-  async visit(directory: Directory, prefix: Buffer, depth: number): Promise<void> {
+  truncate(by: Truncation): void {
+    this.#truncatedBy.add(by);
+  }
+
+  async visit(directory: Directory, prefix: Buffer, depth: number): Promise<Kept> {
+    const kept: Kept = new Map();
     for (const name of await this.#namesWithinLimit(directory, prefix.length + 1)) {
+      this.#limits.stop.throwIfAborted();
       const path = prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]);
       const stats = await directory.stat(name);
       if (!usableByOwner(stats)) await directory.reclaim(name);
       const kind = entryKind(stats);
-      if (kind === 'directory') await this.#visitFolder(directory, name, path, depth + 1);
-      else if (kind === 'file') await this.#visitFile(directory, name, path, stats);
-      else this.#others.push({ ...entryPath(path), kind });
+      const key = name.toString('latin1');
+      if (kind === 'directory') {
+        if (depth === this.#limits.maxDepth) this.#drop(path, 0, 'too_deep');
+        else kept.set(key, await this.#visitFolder(directory, name, path, depth + 1));
+      } else if (kind === 'file') {
+        const size = occupied(stats);
+        if (this.#bytes + size > this.#limits.maxBytes) this.#drop(path, size, 'over_total');
+        else {
+          await this.#visitFile(directory, name, path, size);
+          kept.set(key, undefined);
+        }
+      } else {
+        this.#others.push({ ...entryPath(path), kind });
+        kept.set(key, undefined);
+      }
+    }
+    return kept;
+  }
+
+  /** Removes what is not kept: the manifest is the whole truth about the folder. */
+  async prune(directory: Directory, kept: Kept): Promise<void> {
+    for await (const names of directory.batches()) {
+      const surplus = names.filter((name) => !kept.has(name.toString('latin1')));
+      await directory.removeAll(surplus, this.#limits.stop);
+    }
+    for (const [name, below] of kept) {
+      if (below) {
+        await within(directory.openDirectory(Buffer.from(name, 'latin1')), (folder) =>
+          this.prune(folder, below),
+        );
+      }
     }
   }
 
-  /** Sorted by bytes. Names past the entry limit are removed as they are met: a million of them is never held. */
+  /** Sorted by bytes. Names past the limit are not even read: a million of them is never held. */
   async #namesWithinLimit(directory: Directory, prefixBytes: number): Promise<Buffer[]> {
     const names: Buffer[] = [];
-    const surplus: Buffer[] = [];
     for await (const name of directory.names()) {
       const pathBytes = this.#pathBytes + prefixBytes + name.length;
-      if (this.#entries < this.#limits.maxEntries && pathBytes <= this.#limits.maxPathBytes) {
-        this.#entries += 1;
-        this.#pathBytes = pathBytes;
-        names.push(name);
-        continue;
+      const limit = this.#limitMet(pathBytes);
+      if (limit !== undefined) {
+        this.truncate(limit);
+        break;
       }
-      this.#truncated = true;
-      surplus.push(name);
-      if (surplus.length === removalBatch) await removeAll(directory, surplus.splice(0));
+      this.#entries += 1;
+      this.#pathBytes = pathBytes;
+      names.push(name);
     }
-    await removeAll(directory, surplus);
     return names.sort((a, b) => a.compare(b));
   }
 
-  async #visitFolder(parent: Directory, name: Buffer, path: Buffer, depth: number): Promise<void> {
-    if (depth > this.#limits.maxDepth) {
-      this.#drop(path, 0, 'too_deep');
-      await parent.remove(name);
-      return;
-    }
-    await within(parent.openDirectory(name), (folder) => this.visit(folder, path, depth));
+  #limitMet(pathBytes: number): Truncation | undefined {
+    if (this.#entries === this.#limits.maxEntries) return 'too_many_entries';
+    return pathBytes > this.#limits.maxPathBytes ? 'paths_too_long' : undefined;
   }
 
-  async #visitFile(parent: Directory, name: Buffer, path: Buffer, listed: Stats): Promise<void> {
-    const size = occupied(listed);
-    if (this.#bytes + size > this.#limits.maxBytes) {
-      this.#drop(path, size, 'over_total');
-      await parent.remove(name);
-      return;
-    }
+  async #visitFolder(parent: Directory, name: Buffer, path: Buffer, depth: number): Promise<Kept> {
+    return within(parent.openDirectory(name), (folder) => this.visit(folder, path, depth));
+  }
+
+  async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<void> {
     this.#bytes += size;
     const opened = await openRegular(parent, name);
     if (opened === 'unreadable') {
@@ -127,7 +171,7 @@ class Collector {
       return;
     }
     try {
-      const { sha256, length } = await hashFile(opened);
+      const { sha256, length } = await hashFile(opened, this.#limits.stop);
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
     } finally {
       await opened.close();
@@ -135,17 +179,12 @@ class Collector {
   }
 
   #drop(path: Buffer, size: number, reason: DroppedEntry['reason']): void {
-    this.#truncated = true;
+    this.truncate(reason);
     this.#dropped.push({ ...entryPath(path), size, reason });
   }
 }
 
 const slash = Buffer.from('/');
-const removalBatch = 256;
-
-async function removeAll(directory: Directory, names: readonly Buffer[]): Promise<void> {
-  for (const name of names) await directory.remove(name);
-}
 
 /** A sparse file counts by its length, a preallocated one by its blocks: whichever costs more. */
 function occupied(stats: Stats): number {

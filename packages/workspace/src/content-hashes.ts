@@ -5,11 +5,15 @@ import type { FileHandle } from 'node:fs/promises';
 const chunkBytes = 256 * 1024;
 
 /** The hash of a file's content, read from its start in pieces. */
-export async function hashFile(file: FileHandle): Promise<{ sha256: string; length: number }> {
+export async function hashFile(
+  file: FileHandle,
+  stop?: AbortSignal,
+): Promise<{ sha256: string; length: number }> {
   const digest = createHash('sha256');
   const buffer = Buffer.allocUnsafe(chunkBytes);
   let length = 0;
   for (;;) {
+    stop?.throwIfAborted();
     const { bytesRead } = await file.read(buffer, 0, buffer.length, length);
     if (bytesRead === 0) return { sha256: digest.digest('hex'), length };
     digest.update(buffer.subarray(0, bytesRead));

@@ -25,6 +25,8 @@ export interface Owner {
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** O_PATH, which Node does not name: refers to an entry, a link too, without opening what it is. */
 const referenceFlags = 0o10000000 | constants.O_NOFOLLOW;
+/** How many names are read, and removed, at once. */
+const batchSize = 256;
 
 /**
  * An open folder whose entries are reached through its descriptor and never by path, so that nobody
@@ -111,12 +113,18 @@ export class Directory {
     await rename(this.#at(name), to.#at(toName));
   }
 
-  /** Removes an entry and all below it; a link is removed, never followed. */
-  async remove(name: EntryName): Promise<void> {
-    if (await this.#unlink(name)) return;
-    await this.reclaim(name);
-    await within(this.openDirectory(name), (folder) => folder.#clear());
-    await rmdir(this.#at(name));
+  /** Removes an entry and all below it; a link is removed, never followed. An abort leaves the rest there, and throws. */
+  async remove(name: EntryName, stop?: AbortSignal): Promise<void> {
+    await this.removeAll([name], stop);
+  }
+
+  /** As {@link remove}, of so many names as may be under way at once. */
+  async removeAll(names: readonly EntryName[], stop?: AbortSignal): Promise<void> {
+    for (const name of await this.#unlinkAll(names, stop)) {
+      await this.reclaim(name);
+      await within(this.openDirectory(name), (folder) => folder.#clear(stop));
+      await rmdir(this.#at(name));
+    }
   }
 
   /** Gives the owner back the use of a folder or file that a program took away from itself; a link is left alone. */
@@ -135,13 +143,27 @@ export class Directory {
   /** Names in no order, without holding them all. */
   async *names(): AsyncGenerator<Buffer> {
     // Node's types do not know that opendir takes 'buffer'; without it names that are not UTF-8 are lost.
-    const entries = await opendir(this.#base, { encoding: 'buffer' as BufferEncoding });
+    const entries = await opendir(this.#base, {
+      encoding: 'buffer' as BufferEncoding,
+      bufferSize: batchSize,
+    });
     for await (const entry of entries) yield Buffer.from(entry.name);
   }
 
   /** Every entry with what it is, quickly: for trees that are read often and that only we write. */
   async *entries(): AsyncGenerator<{ readonly name: Buffer; readonly stats: BigIntStats }> {
     for await (const name of this.names()) yield { name, stats: lstatSync(this.#at(name), { bigint: true }) };
+  }
+
+  /** As {@link names}, some at a time. */
+  async *batches(): AsyncGenerator<Buffer[]> {
+    let batch: Buffer[] = [];
+    for await (const name of this.names()) {
+      if (batch.push(name) < batchSize) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
   }
 
   /** Makes what was created or renamed in this folder survive a power cut. */
@@ -180,26 +202,42 @@ export class Directory {
     }
   }
 
+  /**
+   * Unlinks side by side, which takes a third of the time; gives back which of them are folders. Waits for
+   * each, as one that is late would find another folder behind a descriptor that was closed.
+   */
+  async #unlinkAll(names: readonly EntryName[], stop?: AbortSignal): Promise<EntryName[]> {
+    stop?.throwIfAborted();
+    const unlinked = await Promise.allSettled(names.map((name) => this.#unlink(name)));
+    return names.filter((_, index) => {
+      const result = unlinked[index];
+      if (result?.status === 'rejected') throw result.reason;
+      return result?.value === false;
+    });
+  }
+
   /** Folders of folders are brought up here first, so that no depth is too much for descriptors or path lengths. */
-  async #clear(): Promise<void> {
+  async #clear(stop?: AbortSignal): Promise<void> {
     let found: boolean;
     do {
       found = false;
-      for await (const name of this.names()) {
+      for await (const names of this.batches()) {
         found = true;
-        if (await this.#unlink(name)) continue;
-        await this.reclaim(name);
-        await within(this.openDirectory(name), (folder) => folder.#clearInto(this));
-        await rmdir(this.#at(name));
+        for (const name of await this.#unlinkAll(names, stop)) {
+          await this.reclaim(name);
+          await within(this.openDirectory(name), (folder) => folder.#clearInto(this, stop));
+          await rmdir(this.#at(name));
+        }
       }
     } while (found);
   }
 
-  async #clearInto(above: Directory): Promise<void> {
-    for await (const name of this.names()) {
-      if (await this.#unlink(name)) continue;
-      await this.reclaim(name);
-      await this.rename(name, above, randomUUID());
+  async #clearInto(above: Directory, stop?: AbortSignal): Promise<void> {
+    for await (const names of this.batches()) {
+      for (const name of await this.#unlinkAll(names, stop)) {
+        await this.reclaim(name);
+        await this.rename(name, above, randomUUID());
+      }
     }
   }
 

@@ -103,6 +103,15 @@ describe('the results of an exec', () => {
     expect(await readFile(at('artifacts/meta.json.from-exec'), 'utf8')).toBe('2');
   });
 
+  test('who plants every name that could be guessed gains no time with it (case 27)', async () => {
+    for (const end of ['', '.from-exec', '.from-exec.2', '.from-exec.3', '.from-exec.4']) {
+      await writeFile(at(`artifacts/meta.json${end}`), end);
+    }
+    const [moved] = await setReservedNamesAside(artifacts);
+    expect(moved?.kept_as).toMatch(/^meta\.json\.from-exec\.[0-9a-f-]{36}$/);
+    expect(await readFile(at(`artifacts/${moved?.kept_as ?? ''}`), 'utf8')).toBe('');
+  });
+
   test('nothing is set aside where nothing was planted', async () => {
     await writeFile(at('artifacts/stdout.txt.from-exec'), 'theirs');
     expect(await setReservedNamesAside(artifacts)).toEqual([]);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Directory, isErrno } from './directory.js';
 
 /** Names in an exec's artifact folder that only we write. */
@@ -22,10 +23,12 @@ export async function setReservedNamesAside(artifacts: Directory): Promise<SetAs
   return moved;
 }
 
+/** Numbers to begin with; a program that took them all gets a name that it could not guess. */
 async function freeName(artifacts: Directory, wanted: string): Promise<string> {
-  let name = wanted;
-  for (let n = 2; await exists(artifacts, name); n += 1) name = `${wanted}.${n}`;
-  return name;
+  for (const name of [wanted, `${wanted}.2`, `${wanted}.3`]) {
+    if (!(await exists(artifacts, name))) return name;
+  }
+  return `${wanted}.${randomUUID()}`;
 }
 
 async function exists(directory: Directory, name: string): Promise<boolean> {

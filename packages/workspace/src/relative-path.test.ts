@@ -8,6 +8,7 @@ describe('a relative path', () => {
     ['数据/файл.txt', ['数据', 'файл.txt']],
     ['..hidden/...', ['..hidden', '...']],
     ['-rf', ['-rf']],
+    [Array<string>(32).fill('d').join('/'), Array<string>(32).fill('d')],
   ])('%j is taken', (text, components) => {
     expect(parseRelativePath(text, 'inputs[0].path')).toEqual(components);
   });
@@ -33,6 +34,8 @@ describe('a relative path', () => {
     ['x'.repeat(256)],
     ['é'.repeat(128)],
     [Array<string>(2500).fill('ab').join('/')],
+    [Array<string>(2000).fill('d').join('/')],
+    [Array<string>(33).fill('d').join('/')],
   ])('%j is refused (cases 1 and 2)', (text) => {
     expect(() => parseRelativePath(text, 'inputs[0].path')).toThrow(
       expect.objectContaining({ code: 'invalid_path', message: expect.stringContaining('inputs[0].path') }),

@@ -7,6 +7,8 @@ export type RelativePath = readonly string[] & { readonly [brand]: 'RelativePath
 
 const maxPathBytes = 4096;
 const maxComponentBytes = 255;
+/** As deep as artifacts may be: each level costs a walk to it. */
+const maxComponents = 32;
 
 /**
  * Turns a caller's string into components that cannot leave the folder they are taken below.
@@ -24,6 +26,7 @@ export function parseRelativePath(text: string, field: string): RelativePath {
   if (/%2e|%2f|%5c/i.test(text)) throw refuse('a path must not be percent-encoded.');
 
   const components = text.split('/');
+  if (components.length > maxComponents) throw refuse(`a path has at most ${maxComponents} components.`);
   for (const component of components) {
     if (component === '' || component === '.' || component === '..') {
       throw refuse('a path must not hold empty, "." or ".." components.');
