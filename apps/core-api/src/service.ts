@@ -12,9 +12,16 @@ import {
   type ContainerEngine,
 } from '@secbox/container-engine';
 import { lockInstance, openDatabase } from '@secbox/database';
-import { ExecRunner, recover, Vault, type AdmissionLimits } from '@secbox/exec-runner';
+import {
+  DiskLimits,
+  ExecRunner,
+  recover,
+  Vault,
+  type AdmissionLimits,
+  type DiskSettings,
+} from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
-import type { EngineCapacity } from '@secbox/policy';
+import { mergePolicy, type EngineCapacity } from '@secbox/policy';
 import {
   createPathAdapter,
   sandboxOwner,
@@ -83,18 +90,36 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const workspace = await openWorkspace(workspaceRoots(settings.get().settings, dataDir));
     const parts = { engine, workspace, records: database.execs, logger, dataDir };
     await recover(parts);
+    const disk = new DiskLimits({
+      ...parts,
+      imageReference: config.sandboxImage,
+      settings: () => diskSettings(settings.get().settings),
+    });
+    await disk.begin();
+    closers.push(() => disk.close());
 
     const runner = new ExecRunner({
       ...parts,
       vault: await Vault.open(join(dataDir, 'secret.key')),
       imageReference: config.sandboxImage,
+      disk,
       capacity,
       policySettings: () => settings.policy(),
       admission: limitsOf(settings.get().settings),
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
 
-    const checkHealth = healthCheckOf({ ...options, dockerHost, engine, workspace, database });
+    const checkHealth = healthCheckOf({
+      ...options,
+      dockerHost,
+      engine,
+      workspace,
+      database,
+      disk,
+      maxArtifactsBytes: () =>
+        mergePolicy({ engine: capacity, settings: settings.policy(), overrides: {} }).values
+          .max_artifacts_bytes_total,
+    });
     const server = createServer(
       createApp({
         runner,
@@ -167,6 +192,15 @@ function admissionLimits(config: Config, { sandbox }: Settings, capacity: Engine
     maxConcurrent: sandbox?.max_concurrent_execs ?? config.maxConcurrentExecs,
     maxMemoryMb: Math.floor(capacity.memory_mb * memoryShare),
     maxQueued: sandbox?.max_queued_execs ?? config.maxQueuedExecs,
+  };
+}
+
+const mebibyte = 1024 ** 2;
+
+function diskSettings({ sandbox }: Settings): DiskSettings {
+  return {
+    workBytes: (sandbox?.project_work_mb ?? 2048) * mebibyte,
+    minFreeBytes: (sandbox?.min_free_mb ?? 1024) * mebibyte,
   };
 }
 

@@ -77,6 +77,7 @@ export class ExecRunner {
 
   async #submitNew(request: ExecRequest, identity: RequestIdentity): Promise<SubmittedExec> {
     const plan = await this.#plan(request, identity);
+    await this.#options.disk.assertRoom();
     if (this.#closing)
       throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
     const submission = this.#submissionOf(plan, identity, new Date());
@@ -95,6 +96,7 @@ export class ExecRunner {
       plan,
       submission,
       stop: stop.signal,
+      end: (reason) => stop.abort(reason),
       progress,
       inputsGuard: this.#inputsGuard,
       admit: (work) => reservation.admit(place, work),

@@ -1,4 +1,5 @@
 export type { AdmissionLimits } from './admission.js';
+export { artifactsLimit, DiskLimits, type DiskReport, type DiskSettings } from './disk/disk-limits.js';
 export { ExecRunner } from './exec-runner.js';
 export type { SubmittedExec } from './submit-once.js';
 export { Vault } from './vault.js';

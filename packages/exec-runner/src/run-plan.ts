@@ -12,6 +12,7 @@ import {
   type WrittenInput,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
+import type { DiskExec } from './disk/disk-limits.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
@@ -21,10 +22,15 @@ import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
 
-export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' | 'records' | 'dataDir'> {
+export interface PlanRun extends Pick<
+  ExecRunnerOptions,
+  'engine' | 'workspace' | 'records' | 'dataDir' | 'disk'
+> {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
+  /** Ends it before its time: `stop` is aborted with this. */
+  readonly end: (reason: StopReason) => void;
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
@@ -52,7 +58,7 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
   };
   // Waiting for other execs of its project must not keep a place from those of another.
   return run.inputsGuard.during(plan.projectId, entry, (inputs) =>
-    run.admit(() => runWithInputs(run, folders, inputs)),
+    run.admit(() => run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, inputs))),
   );
 }
 
@@ -85,7 +91,8 @@ async function runWithInputs(
       stop: run.stop,
       outputs: { stdout, stderr },
       onLeftover: run.onLeftover,
-      onStarting: async () => {
+      onStarting: async (id) => {
+        run.disk.started(plan.execId, id);
         startedAt = new Date();
         await run.records.markRunning(plan.execId, startedAt.toISOString());
         run.progress.report();
@@ -140,7 +147,12 @@ async function closing<T>(running: Promise<T>, outputs: Record<'stdout' | 'stder
   return [ended.value, { stdout, stderr }] as const;
 }
 
-function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
+function diskExecOf({ plan, stop, end }: PlanRun, folders: ExecFolders): DiskExec {
+  const maxArtifactsBytes = plan.policy.values.max_artifacts_bytes_total;
+  return { execId: plan.execId, folders, maxArtifactsBytes, stop, end };
+}
+
+function specOf({ plan, dataDir, disk }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
   const { values } = plan.policy;
   return {
     imageId: plan.image.id,
@@ -150,6 +162,7 @@ function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): Co
     cpus: values.cpu_cores,
     pids: values.pids,
     readOnlyRoot: values.read_only_root,
+    maxFileBytes: disk.maxFileBytes(values.max_artifacts_bytes_total),
     owner: { execId: plan.execId, dataDir },
   };
 }

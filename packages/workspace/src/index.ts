@@ -24,7 +24,7 @@ export {
 } from './path-adapter/runtime-mode.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
-export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
+export { Workspace, type ExecFolders, type SelfTestFolders, type WorkspaceOptions } from './workspace.js';
 export {
   refuseOverlaps,
   wouldChangeInputs,
