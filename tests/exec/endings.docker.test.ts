@@ -221,10 +221,13 @@ open('plain', 'w').write('x')
     ]);
   });
 
-  test('a sparse terabyte is dropped, the rest is kept, and it is said (case 23)', async () => {
-    const answer = await service.shell('cd /workspace/artifacts; truncate -s 1T big; echo small > small');
+  test('a sparse gigabyte is dropped, the rest is kept, and it is said; a terabyte is refused (case 23)', async () => {
+    const answer = await service.shell(
+      'cd /workspace/artifacts; truncate -s 1G big; truncate -s 1T huge; echo $?; echo small > small',
+    );
+    expect(answer.stdout).toBe('153\n');
     expect(answer).toMatchObject({ artifacts_truncated: true });
-    expect(answer.artifacts.map(({ path }) => path)).toEqual(['small']);
+    expect(answer.artifacts.map(({ path }) => path)).toEqual(['huge', 'small']);
     expect(await readdir(answer.artifacts_dir)).not.toContain('big');
   });
 });

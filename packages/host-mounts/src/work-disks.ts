@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat, statfs } from 'node:fs/promises';
 import { SecboxError } from '@secbox/contracts';
 import { isErrno, sandboxOwner } from '@secbox/workspace';
 import { growImage, mendImage } from './disk-image.js';
@@ -9,6 +9,7 @@ import { exists, imageOf, makeDisk, type DiskPlace } from './move-into-image.js'
 interface Disk {
   readonly place: DiskPlace;
   holders: number;
+  mounted: boolean;
   /** Settles when it is mounted and usable. */
   ready: Promise<void>;
   idle?: NodeJS.Timeout;
@@ -50,13 +51,23 @@ export class WorkDisks {
     }
   }
 
+  /**
+   * What was written to mounted disks and takes no space of the host's yet, as the kernel writes later: it will, even
+   * when whoever wrote it is gone.
+   */
+  async pendingBytes(): Promise<number> {
+    const mounted = [...this.#disks.values()].filter((disk) => disk.mounted);
+    const pending = await Promise.all(mounted.map(({ place }) => pendingOf(place).catch(() => 0)));
+    return pending.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
   /** Unmounts everything; to be called when nobody holds a disk any more. */
   async close(): Promise<void> {
     await Promise.all([...this.#disks.values()].map((disk) => this.#leave(disk)));
   }
 
   async #holdNow(known: Disk | undefined, place: DiskPlace, bytes: number): Promise<() => void> {
-    const disk = known ?? { place, holders: 0, ready: Promise.resolve() };
+    const disk = known ?? { place, holders: 0, mounted: false, ready: Promise.resolve() };
     this.#disks.set(place.mountPoint, disk);
     clearTimeout(disk.idle);
     // While somebody holds it, it is as that one found it.
@@ -69,6 +80,7 @@ export class WorkDisks {
     };
     try {
       await disk.ready;
+      disk.mounted = true;
       return release;
     } catch (error) {
       release();
@@ -85,6 +97,7 @@ export class WorkDisks {
 
   async #leave(disk: Disk): Promise<void> {
     clearTimeout(disk.idle);
+    disk.mounted = false;
     // Where it is still in use it stays mounted, and whoever needs it next finds it so.
     disk.leaving ??= disk.ready
       .then(() => unmount(disk.place.mountPoint))
@@ -108,6 +121,16 @@ async function open(place: DiskPlace, bytes: number): Promise<void> {
   await mendImage(image);
   await growImage(image, bytes);
   await mountImage(image, place.mountPoint, sandboxOwner);
+}
+
+async function pendingOf(place: DiskPlace): Promise<number> {
+  const [{ blocks, bfree, bsize }, image] = await Promise.all([
+    statfs(place.mountPoint),
+    stat(imageOf(place)),
+  ]);
+  // Larger than its image: somebody else unmounted it, and this is the host's disk.
+  if (blocks * bsize > image.size) return 0;
+  return Math.max(0, (blocks - bfree) * bsize - image.blocks * 512);
 }
 
 /** A crash may have left no folder to mount on; making the disk makes it. */

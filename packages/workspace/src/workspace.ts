@@ -116,6 +116,8 @@ export class Workspace {
   async writeSpooled(execId: ExecId, name: string, text: string): Promise<void> {
     await within(this.#open('spool'), (spool) =>
       within(spool.ensureDirectory(execId, secret), async (folder) => {
+        // One that was cut off when there was no room.
+        await folder.remove(name);
         const file = await folder.createFile(name, 0o600);
         try {
           await file.writeFile(text);

@@ -39,7 +39,7 @@ export interface DiskReport {
 
 const mebibyte = 1024 ** 2;
 /** More files than this are not kept in any case, and their listing costs. */
-const mostArtifacts = 250_000;
+const mostArtifacts = 50_000;
 const bytesPerEntry = 8192;
 
 /** What an exec may hold in its artifacts while it runs; past its cap, but not past this, files are dropped at the end. */
@@ -61,6 +61,7 @@ export class DiskLimits {
     this.#options = options;
     this.#watch = new DiskWatch({
       folders: [options.dataDir, options.workspace.root],
+      pendingBytes: () => this.#disks.pendingBytes(),
       minFreeBytes: () => options.settings().minFreeBytes,
       logger: options.logger,
     });

@@ -10,6 +10,8 @@ import { measureExec, type ExecUsage } from './measure-exec.js';
 export interface DiskWatchOptions {
   /** Folders on the file systems that must not become full. */
   readonly folders: readonly string[];
+  /** What will be written there although nobody writes it any more. */
+  readonly pendingBytes: () => Promise<number>;
   readonly minFreeBytes: () => number;
   readonly logger: Logger;
 }
@@ -85,8 +87,10 @@ export class DiskWatch {
     if (watch) watch.processes = new ContainerProcesses(container);
   }
 
-  free(): Promise<FreeSpace> {
-    return freeSpace(this.#options.folders);
+  async free(): Promise<FreeSpace> {
+    const { folders, pendingBytes } = this.#options;
+    const [space, pending] = await Promise.all([freeSpace(folders), pendingBytes()]);
+    return { ...space, bytes: Math.max(0, space.bytes - pending) };
   }
 
   /** Whether so much is free that nothing has to be ended. */
