@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 /** Where the system's own programs lie; what we run as root is looked for nowhere else. */
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 const largestOutput = 1024 ** 2;
+const longestReason = 500;
 
 /** A program of the system that failed, is missing, or took too long; the message says which. */
 export class ProgramError extends Error {
@@ -45,7 +46,7 @@ function messageOf(
 ): string {
   if (error.code === 'ENOENT') return `${program} is not installed`;
   if (error.killed === true) return `${program} took too long`;
-  return `${program} failed: ${stderr.trim() || error.message}`;
+  return `${program} failed: ${(stderr.trim() || error.message).slice(0, longestReason)}`;
 }
 
 function exitCodeOf({ code }: { readonly code?: unknown }): number | null {
