@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mountsBelow, unmountBelow } from '../docker/setup/unmount.mjs';
 import { commandLine } from '../docker/setup/process-identity.mjs';
 
@@ -8,7 +9,7 @@ const OURS = { filters: JSON.stringify({ label: ['secbox'] }) };
 const DATA_DIR = 'secbox.data_dir';
 
 /**
- * Ends what tests left behind: processes and mounts of their temporary folder,
+ * Ends what tests left behind: processes, mounts and loop devices of their temporary folder,
  * and containers and volumes of servers whose data was in it.
  *
  * @param {EngineApi | undefined} api
@@ -23,6 +24,7 @@ export async function endLeaks(api, temporary) {
     ...(api === undefined ? [] : await removeContainers(api, isOfTests)),
     ...(api === undefined ? [] : await removeVolumes(api, isOfTests)),
     ...unmount(temporary),
+    ...(await detach(temporary)),
   ];
 }
 
@@ -79,4 +81,36 @@ function unmount(temporary) {
   const left = mountsBelow(temporary);
   unmountBelow(temporary);
   return left.map((point) => `mount ${point}`);
+}
+
+/** @param {string} temporary */
+async function detach(temporary) {
+  // The kernel detaches the file of a disk a moment after it was unmounted.
+  for (let tries = 100; tries > 0 && loopDevicesOf(temporary).length > 0; tries -= 1)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  const left = loopDevicesOf(temporary);
+  for (const { device } of left) spawnSync('losetup', ['--detach', device], { stdio: 'ignore' });
+  return left.map(({ device, file }) => `loop device ${device} of ${file}`);
+}
+
+/**
+ * @param {string} folder
+ * @returns {{ device: string, file: string }[]} devices of files below it
+ */
+export function loopDevicesOf(folder) {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/sys/block')
+    .filter((name) => name.startsWith('loop'))
+    .map((name) => ({ device: `/dev/${name}`, file: backingFile(name) }))
+    .filter(({ file }) => file.startsWith(`${folder}/`));
+}
+
+/** @param {string} device */
+function backingFile(device) {
+  try {
+    return readFileSync(`/sys/block/${device}/loop/backing_file`, 'utf8').trim();
+  } catch {
+    // Not attached.
+    return '';
+  }
 }

@@ -12,6 +12,8 @@ let service: RunningService;
 beforeEach(async () => {
   engine = await startTroubledEngine();
   service = await startRunningService({ DOCKER_HOST: engine.dockerHost });
+  // The trouble is for execs, not for what the service itself tries out at first.
+  await fetch(`${service.url}/sandbox/health`);
 });
 afterEach(async () => {
   engine.swallow(undefined);

@@ -20,10 +20,12 @@ export async function inspectContainer(id: string): Promise<Record<string, unkno
   return (await engine().call('GET', `/containers/${id}/json`)) as Record<string, unknown>;
 }
 
-/** Waits for a container of this data folder to run, as long as the test's own time limit. */
+/** Waits for an exec's container of this data folder to run, as long as the test's own time limit. */
 export async function runningContainer(dataDir: string): Promise<ListedContainer> {
   for (;;) {
-    const running = (await containersOf(dataDir)).find((container) => container.State === 'running');
+    const running = (await containersOf(dataDir)).find(
+      ({ State, Labels }) => State === 'running' && Labels['secbox'] === 'exec',
+    );
     if (running) return running;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

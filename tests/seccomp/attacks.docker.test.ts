@@ -33,6 +33,10 @@ interface Attack {
 }
 
 const attacks: readonly Attack[] = [
+  { name: 'fallocate', ours: 'ENOTSUP' },
+  { name: 'preallocation by ioctl', ours: 'ENOTSUP' },
+  { name: 'preallocation by ioctl, 64 bits', ours: 'ENOTSUP' },
+  { name: 'preallocation by ioctl, high bits set', ours: 'ENOTSUP' },
   { name: 'io_uring', ours: 'ENOSYS', absent: ['EPERM', 'ENOSYS'] },
   { name: 'Linux AIO', ours: 'ENOSYS' },
   { name: 'AF_VSOCK', ours: 'EAFNOSUPPORT', absent: ['EAFNOSUPPORT'] },
@@ -76,7 +80,7 @@ const attacks: readonly Attack[] = [
 ];
 const here = attacks.filter(({ only }) => only === undefined || only === process.arch);
 
-describe("open under Docker's default, closed under ours (cases 39, 40)", () => {
+describe("open under Docker's default, closed under ours (cases 33, 39, 40)", () => {
   test.each(here)('$name', ({ name, ours, docker = 'ok', absent = [] }) => {
     expect([docker, ...absent]).toContain(underDocker.beyondTheDefault[name]);
     expect(underOurs.beyondTheDefault[name]).toBe(ours);

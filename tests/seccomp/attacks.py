@@ -126,7 +126,20 @@ def beyond_the_default():
         reader, writer = os.pipe()
         return call(278 if X86 else 75, writer, 0, 0, 0)
 
+    def reserved(request):
+        with open("/tmp/reserved", "wb") as file:
+            space = struct.pack("hhqqIi16x", 0, 0, 0, 1 << 20, 0, 0)
+            return call(IOCTL, file.fileno(), request, ctypes.create_string_buffer(space))
+
+    def preallocated():
+        with open("/tmp/preallocated", "wb") as file:
+            return call(285 if X86 else 47, file.fileno(), 1, number(0), number(1 << 20))
+
     tried = {
+        "fallocate": preallocated(),
+        "preallocation by ioctl": reserved(0x40305828),
+        "preallocation by ioctl, 64 bits": reserved(0x4030582A),
+        "preallocation by ioctl, high bits set": reserved(HIGH | 0x4030582A),
         "io_uring": call(425, 4, room()),
         "Linux AIO": call(206 if X86 else 0, 4, room(8)),
         "AF_VSOCK": call(SOCKET, 40, 1, 0),
@@ -288,9 +301,9 @@ def refused_terminal_requests():
 
 def refused_other_requests():
     """Every 16-bit request of another type, and those with a direction."""
-    others = [low for low in range(0x10000) if low >> 8 != 0x54]
+    others = [low for low in range(0x10000) if low >> 8 not in (0x54, 0x58)]
     directed = [way << 30 | 0x45400 | low for way in (1, 2, 3) for low in range(0x100)]
-    return [request for request in others + directed if call(IOCTL, -1, request, 0) == "EPERM"]
+    return [request for request in others + directed if call(IOCTL, -1, request, 0) != "EBADF"]
 
 
 print(

@@ -224,7 +224,7 @@ def _():
 def _():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        with open("a", "wb") as file:
+        with open("a", "w+b") as file:
             file.write(b"x" * 10000)
             os.posix_fallocate(file.fileno(), 0, 20000)
             os.fsync(file.fileno())
@@ -363,7 +363,7 @@ shell(
     head -c 2000000 /dev/urandom > file; mkfifo pipe; ln -s file link; ln file hard
     tar czf all.tgz file link hard; mkdir out; tar xzf all.tgz -C out; cmp file out/file; rm pipe
     cp -a out copy; cp --reflink=auto --sparse=always file sparse; mv -n copy moved; install -m 755 file bin
-    dd if=file of=part bs=4096 count=10 conv=fsync status=none; truncate -s 1G big; fallocate -l 1M space
+    dd if=file of=part bs=4096 count=10 conv=fsync status=none; truncate -s 1G big; fallocate -x -l 1M space
     sha256sum file > sums; sha256sum -c --quiet sums; split -n 4 file; cat xa? | cmp - file; shred -u part
     stat file; df .; du -sh .; date; sync; nproc; id; touch -d 2001-01-01 file; realpath link; ls -laR
     touch followed; (sleep 0.1; echo more >> followed) & [ "$(tail -f -s 0.1 --pid=$! followed)" = more ]

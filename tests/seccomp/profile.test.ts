@@ -7,6 +7,7 @@ const conditional = (rule: Rule) => (rule.args ?? []).length > 0;
 const highBits = [0n, 1n << 32n, 1n << 63n];
 const EPERM = 1;
 const ENOSYS = 38;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
 describe('form', () => {
@@ -54,7 +55,9 @@ describe('form', () => {
 
   test('a refusal has an errno: 0 would report success; one equal to the default would be dropped', () => {
     for (const { action, errnoRet } of rules) {
-      expect(action === 'SCMP_ACT_ALLOW' ? [undefined] : [ENOSYS, EAFNOSUPPORT]).toContain(errnoRet);
+      expect(action === 'SCMP_ACT_ALLOW' ? [undefined] : [ENOSYS, EOPNOTSUPP, EAFNOSUPPORT]).toContain(
+        errnoRet,
+      );
     }
   });
 });
@@ -183,6 +186,21 @@ describe('closed for some arguments', () => {
     }
     for (const request of [0x40049409, 0x80086601]) {
       expect(answer(ourProfile, 'ioctl', [0, request])).toBe('allowed');
+    }
+  });
+
+  test('space is taken by writing only: no fallocate, none by ioctl', () => {
+    expect(answer(ourProfile, 'fallocate')).toBe(EOPNOTSUPP);
+    // FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE
+    for (const request of [0x40305828n, 0x4030582an, 0x40305839n]) {
+      for (const high of highBits) expect(answer(ourProfile, 'ioctl', [0, high | request])).toBe(EOPNOTSUPP);
+    }
+    // Every type but T and X is open, whatever its direction.
+    for (let type = 0; type < 0x100; type++) {
+      if (type === 0x54 || type === 0x58) continue;
+      for (const direction of [0, 0x40000000, 0x80000000, 0xc0000000]) {
+        expect(answer(ourProfile, 'ioctl', [0, direction + type * 0x100 + 1])).toBe('allowed');
+      }
     }
   });
 

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
@@ -54,16 +54,23 @@ test('what tests leave behind is found, named and ended; what is of others stays
 
 const onLinuxAsRoot = process.platform === 'linux' && process.getuid?.() === 0;
 
-(onLinuxAsRoot ? test : test.skip)('so are processes and mounts', async () => {
+(onLinuxAsRoot ? test : test.skip)('so are processes, mounts and loop devices', async () => {
   const temporary = await realpath(await mkdtemp(join(tmpdir(), 'leaks-')));
   const point = join(temporary, 'mounted here');
   await mkdir(point);
   expect(spawnSync('mount', ['-t', 'tmpfs', 'none', point]).status).toBe(0);
+  const image = join(temporary, 'image');
+  await writeFile(image, Buffer.alloc(1024 ** 2));
+  const device = spawnSync('losetup', ['--find', '--show', image], { encoding: 'utf8' }).stdout.trim();
   const child = spawn('sleep', ['600'], { argv0: join(temporary, 'sleep'), stdio: 'ignore' });
   await once(child, 'spawn');
   const exit = once(child, 'exit');
   const found = await endLeaks(undefined, temporary);
-  expect(found).toEqual([`process ${child.pid ?? ''}: ${join(temporary, 'sleep')} 600`, `mount ${point}`]);
+  expect(found).toEqual([
+    `process ${child.pid ?? ''}: ${join(temporary, 'sleep')} 600`,
+    `mount ${point}`,
+    `loop device ${device} of ${image}`,
+  ]);
   expect((await exit)[1]).toBe('SIGKILL');
   expect(await endLeaks(undefined, temporary)).toEqual([]);
   await rm(temporary, { recursive: true });

@@ -1,7 +1,8 @@
-import { access, constants, statfs } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { Database } from '@secbox/database';
+import { artifactsLimit, type DiskLimits, type DiskReport } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import type { Config } from './config.js';
 
@@ -22,7 +23,22 @@ export interface Health {
   readonly docker_host: string;
   readonly engine_source: string;
   readonly image: { readonly reference: string; readonly id: string | null };
-  readonly disk: { readonly free_bytes: number; readonly total_bytes: number };
+  readonly disk: {
+    readonly free_bytes: number;
+    readonly total_bytes: number;
+    /** Below this nothing starts, and what fills the disk is ended. */
+    readonly min_free_bytes: number;
+    /** What a project may keep, and what an exec may hold while it runs. */
+    readonly work: DiskLimit;
+    readonly artifacts: DiskLimit;
+  };
+}
+
+/** Hard: the kernel refuses what is past it. Soft: whoever goes past it is ended when that is noticed. */
+export interface DiskLimit {
+  readonly kind: 'hard' | 'soft';
+  readonly limit_bytes: number;
+  readonly why: string;
 }
 
 export interface HealthParts {
@@ -35,6 +51,9 @@ export interface HealthParts {
   readonly engine: ContainerEngine;
   readonly workspace: Workspace;
   readonly database: Pick<Database, 'checkWritable'>;
+  readonly disk: Pick<DiskLimits, 'report'>;
+  /** Of an exec that asks for nothing else. */
+  readonly maxArtifactsBytes: () => number;
 }
 
 /** Asks every part at once; a part that fails is told, and hides none of the others. */
@@ -53,9 +72,10 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       orTold('workspace', access(workspace.root, constants.W_OK).then(always)),
       orTold('database', parts.database.checkWritable().then(always)),
       findProgram('docker', parts.searchPath),
-      statfs(workspace.root),
+      parts.disk.report(),
     ]);
     if (docker && !image) problems.push(`image: ${config.sandboxImage} is not there; run "npm run image".`);
+    if (disk.belowFloor) problems.push('disk: nearly full; no exec starts until there is room again.');
     return {
       status: problems.length === 0 ? 'ok' : 'degraded',
       problems,
@@ -70,8 +90,22 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       docker_host: parts.dockerHost,
       engine_source: config.engineSource,
       image: { reference: config.sandboxImage, id: image?.id ?? null },
-      disk: { free_bytes: disk.bavail * disk.bsize, total_bytes: disk.blocks * disk.bsize },
+      disk: diskPart(disk, parts.maxArtifactsBytes()),
     };
+  };
+}
+
+function diskPart(disk: DiskReport, maxArtifactsBytes: number): Health['disk'] {
+  return {
+    free_bytes: disk.freeBytes,
+    total_bytes: disk.totalBytes,
+    min_free_bytes: disk.minFreeBytes,
+    work: { kind: disk.work.kind, limit_bytes: disk.work.bytes, why: disk.work.why },
+    artifacts: {
+      kind: 'soft',
+      limit_bytes: artifactsLimit(maxArtifactsBytes),
+      why: 'measured every second while an exec runs',
+    },
   };
 }
 

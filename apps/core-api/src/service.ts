@@ -12,9 +12,16 @@ import {
   type ContainerEngine,
 } from '@secbox/container-engine';
 import { lockInstance, openDatabase } from '@secbox/database';
-import { ExecRunner, recover, Vault, type AdmissionLimits } from '@secbox/exec-runner';
+import {
+  DiskLimits,
+  ExecRunner,
+  recover,
+  Vault,
+  type AdmissionLimits,
+  type DiskSettings,
+} from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
-import type { EngineCapacity } from '@secbox/policy';
+import { mergePolicy, type EngineCapacity } from '@secbox/policy';
 import {
   createPathAdapter,
   sandboxOwner,
@@ -84,10 +91,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const vault = await Vault.open(join(dataDir, 'secret.key'));
     const parts = { engine, workspace, records: database.execs, vault, logger, dataDir };
     const resumable = await recover(parts);
+    const disk = new DiskLimits({
+      ...parts,
+      imageReference: config.sandboxImage,
+      settings: () => diskSettings(settings.get().settings),
+    });
+    await disk.begin();
+    closers.push(() => disk.close());
 
     const runner = new ExecRunner({
       ...parts,
       imageReference: config.sandboxImage,
+      disk,
       capacity,
       policySettings: () => settings.policy(),
       admission: limitsOf(settings.get().settings),
@@ -95,7 +110,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => runner.close(config.shutdownGraceMs));
     runner.resume(resumable);
 
-    const checkHealth = healthCheckOf({ ...options, dockerHost, engine, workspace, database });
+    const checkHealth = healthCheckOf({
+      ...options,
+      dockerHost,
+      engine,
+      workspace,
+      database,
+      disk,
+      maxArtifactsBytes: () =>
+        mergePolicy({ engine: capacity, settings: settings.policy(), overrides: {} }).values
+          .max_artifacts_bytes_total,
+    });
     const server = createServer(
       createApp({
         runner,
@@ -169,6 +194,15 @@ function admissionLimits(config: Config, { sandbox }: Settings, capacity: Engine
     maxConcurrent: sandbox?.max_concurrent_execs ?? config.maxConcurrentExecs,
     maxMemoryMb: Math.floor(capacity.memory_mb * memoryShare),
     maxQueued: sandbox?.max_queued_execs ?? config.maxQueuedExecs,
+  };
+}
+
+const mebibyte = 1024 ** 2;
+
+function diskSettings({ sandbox }: Settings): DiskSettings {
+  return {
+    workBytes: (sandbox?.project_work_mb ?? 2048) * mebibyte,
+    minFreeBytes: (sandbox?.min_free_mb ?? 1024) * mebibyte,
   };
 }
 

@@ -18,6 +18,7 @@ const spec: ContainerSpec = {
   cpus: 1.5,
   pids: 64,
   readOnlyRoot: true,
+  maxFileBytes: 2 * 1024 ** 3,
   owner: { execId: 'exec', dataDir: '/data' },
 };
 
@@ -50,6 +51,7 @@ describe('the create command', () => {
       '--cpus=1.500000000',
       '--pids-limit=64',
       '--ulimit=core=0:0',
+      '--ulimit=fsize=2147483648:2147483648',
       '--ulimit=nofile=1024:1024',
       '--log-driver=none',
       '--restart=no',
@@ -122,6 +124,7 @@ describe('the create command', () => {
     { cpus: 1e-10 },
     { pids: 0 },
     { pids: -1 },
+    { maxFileBytes: -1 },
     { pids: '64' as unknown as number },
   ])('is refused where a limit is none to the program: %p', (changes) => {
     expect(() => commandOf(changes)).toThrow('is no limit');

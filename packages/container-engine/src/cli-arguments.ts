@@ -21,6 +21,7 @@ export function createCommand(
   variables: readonly string[],
 ): CliCommand {
   const memory = limit('memoryBytes', spec.memoryBytes);
+  const maxFile = limit('maxFileBytes', spec.maxFileBytes);
   return [
     'create',
     '--pull=never',
@@ -40,6 +41,7 @@ export function createCommand(
     `--cpus=${fromNano(limit('cpus', Math.round(spec.cpus * 1e9)))}`,
     `--pids-limit=${limit('pids', spec.pids)}`,
     '--ulimit=core=0:0',
+    `--ulimit=fsize=${maxFile}:${maxFile}`,
     `--ulimit=nofile=${openFiles}:${openFiles}`,
     // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
     '--log-driver=none',

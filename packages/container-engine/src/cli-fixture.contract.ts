@@ -69,6 +69,7 @@ export class CliFixture {
       cpus: 0.75,
       pids: 64,
       readOnlyRoot: true,
+      maxFileBytes: 64 * 1024 ** 2,
       owner: { execId, dataDir: this.dataDir },
       ...changes,
     };

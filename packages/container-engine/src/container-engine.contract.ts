@@ -79,6 +79,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
         cpus: 1,
         pids: 64,
         readOnlyRoot: true,
+        maxFileBytes: 64 * mebibyte,
         owner: { execId, dataDir },
         ...changes,
       };

@@ -51,12 +51,15 @@ export interface ContainerSpec {
   readonly cpus: number;
   readonly pids: number;
   readonly readOnlyRoot: boolean;
+  /** The longest that a file may become, wherever it lies. */
+  readonly maxFileBytes: number;
   readonly owner: ContainerOwner;
 }
 
 /** Carried as labels, so that whoever finds the container knows whose it is. */
 export interface ContainerOwner {
-  readonly execId: string;
+  /** Absent when the container is for no exec but for finding out what this engine can do. */
+  readonly execId?: string;
   readonly dataDir: string;
 }
 

@@ -17,6 +17,7 @@ const spec: ContainerSpec = {
   cpus: 1.5,
   pids: 64,
   readOnlyRoot: true,
+  maxFileBytes: 2 * 1024 ** 3,
   owner: { execId: 'exec', dataDir: '/data' },
 };
 
@@ -59,6 +60,7 @@ describe('the create call', () => {
         PidsLimit: 64,
         Ulimits: [
           { Name: 'core', Soft: 0, Hard: 0 },
+          { Name: 'fsize', Soft: 2 * 1024 ** 3, Hard: 2 * 1024 ** 3 },
           { Name: 'nofile', Soft: 1024, Hard: 1024 },
         ],
         LogConfig: { Type: 'none', Config: {} },
@@ -112,6 +114,8 @@ describe('the create call', () => {
     { pids: -1 },
     { pids: NaN },
     { pids: 1.5 },
+    { maxFileBytes: 0 },
+    { maxFileBytes: -1 },
     { memoryBytes: undefined as unknown as number },
     { cpus: null as unknown as number },
     { pids: '64' as unknown as number },

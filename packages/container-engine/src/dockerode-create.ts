@@ -4,6 +4,7 @@ import { bindMountsOf, labelsOf, openFiles, sandboxUser, scratch, sharedMemoryBy
 
 /** The create call of one hardened container. `tests/` holds the engine's own view of it as a golden file. */
 export function createOptions(spec: ContainerSpec, seccompProfile: string): ContainerCreateOptions {
+  const maxFile = limit('maxFileBytes', spec.maxFileBytes);
   return {
     Image: spec.imageId,
     Cmd: [...spec.command],
@@ -38,6 +39,7 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       PidsLimit: limit('pids', spec.pids),
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
+        { Name: 'fsize', Soft: maxFile, Hard: maxFile },
         { Name: 'nofile', Soft: openFiles, Hard: openFiles },
       ],
       // The engine would decode output as text and keep it on its own disk; the attach stream is exact.

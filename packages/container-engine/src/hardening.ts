@@ -35,8 +35,8 @@ export const scratch: Readonly<Record<string, string>> = {
 
 export function labelsOf(spec: Pick<ContainerSpec, 'owner'>): Record<string, string> {
   return {
-    [labels.ours]: 'exec',
-    [labels.execId]: spec.owner.execId,
+    [labels.ours]: spec.owner.execId === undefined ? 'self-test' : 'exec',
+    ...(spec.owner.execId === undefined ? {} : { [labels.execId]: spec.owner.execId }),
     [labels.dataDir]: spec.owner.dataDir,
   };
 }

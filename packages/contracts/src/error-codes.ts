@@ -41,6 +41,8 @@ export const errorCodes = {
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },
   database_unavailable: { kind: 'unavailable' },
+  disk_full: { kind: 'unavailable' },
+  work_unavailable: { kind: 'unavailable' },
   idempotency_key_reused: { kind: 'conflict', httpStatus: 422 },
   queue_full: { kind: 'rate_limited' },
   data_dir_in_use: { kind: 'conflict' },

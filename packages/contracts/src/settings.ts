@@ -8,6 +8,10 @@ export interface Settings {
 export interface SandboxSettings {
   readonly max_concurrent_execs?: number;
   readonly max_queued_execs?: number;
+  /** The size of a project's work folder. A disk grows to a larger one when it is next mounted, and never shrinks. */
+  readonly project_work_mb?: number;
+  /** What stays free for the database, whatever execs write. */
+  readonly min_free_mb?: number;
   /** Where projects lie; taken when the server starts. */
   readonly workspace_root_win?: string;
   readonly workspace_root_wsl?: string;
@@ -34,6 +38,8 @@ export const settingsSchema = {
       properties: {
         max_concurrent_execs: { type: 'integer', minimum: 1, maximum: 256 },
         max_queued_execs: { type: 'integer', minimum: 0, maximum: 100_000 },
+        project_work_mb: { type: 'integer', minimum: 32, maximum: 1_048_576 },
+        min_free_mb: { type: 'integer', minimum: 1, maximum: 1_048_576 },
         workspace_root_win: path,
         workspace_root_wsl: path,
         workspace_root: path,

@@ -5,7 +5,7 @@ import type { RunResult } from './run-container.js';
 /** Why a running exec was ended by us; the reason of its abort signal. */
 export class StopReason extends Error {
   constructor(
-    readonly status: Extract<FinalExecStatus, 'cancelled' | 'error'>,
+    readonly status: Extract<FinalExecStatus, 'cancelled' | 'error' | 'failed'>,
     reason: string,
   ) {
     super(reason);
@@ -54,7 +54,7 @@ function statusOf(result: RunResult, stopped: StopReason | undefined): FinalExec
 
 /** A row for an exec that never got as far as a result. */
 export function withoutResult(
-  status: Extract<FinalExecStatus, 'rejected' | 'error' | 'cancelled'>,
+  status: Extract<FinalExecStatus, 'rejected' | 'error' | 'cancelled' | 'failed'>,
   reason: string,
   endedAt: Date,
 ): FinishedExec {

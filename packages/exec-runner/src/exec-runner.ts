@@ -108,6 +108,7 @@ export class ExecRunner {
   async #submitNew(order: ExecOrder, identity: RequestIdentity): Promise<SubmittedExec> {
     const { workspace, vault, records } = this.#options;
     const plan = await this.#plan(order, identity);
+    await this.#options.disk.assertRoom();
     if (this.#closing)
       throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
     const submission = this.#submissionOf(plan, identity, new Date());
@@ -135,6 +136,7 @@ export class ExecRunner {
       plan,
       submission,
       stop: stop.signal,
+      end: (reason) => stop.abort(reason),
       progress,
       inputsGuard: this.#inputsGuard,
       admit: (work) => reservation.admit(place, work),

@@ -1,4 +1,5 @@
 export type { AdmissionLimits } from './admission.js';
+export { artifactsLimit, DiskLimits, type DiskReport, type DiskSettings } from './disk/disk-limits.js';
 export { ExecRunner, type SubmitOptions } from './exec-runner.js';
 export { type IncomingInput, type Intake, type IntakeLimits } from './intake.js';
 export type { SubmittedExec } from './submit-once.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newExecId, SecboxError, type FinishedExec } from '@secbox/contracts';
 import { createLogger } from '@secbox/logging';
 import { createPathAdapter, Workspace } from '@secbox/workspace';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -39,6 +39,23 @@ describe('the end of an exec', () => {
     await recordEnd({ execId, finished, records: { finish }, workspace, log });
     expect(failures).toBe(0);
     expect(spooled).toEqual([undefined, finished]);
+  });
+
+  test('that neither the database nor the spool takes is tried again, on both', async () => {
+    const execId = newExecId();
+    const blocked = join(folder, 'workspace/spool', execId);
+    await writeFile(blocked, '');
+    const spooled: unknown[] = [];
+    let failures = 3;
+    const finish = async () => {
+      if (failures === 0) return;
+      failures -= 1;
+      if (failures === 1) await rm(blocked);
+      if (failures < 1) spooled.push(await spooledEnd(workspace, execId));
+      throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    };
+    await recordEnd({ execId, finished, records: { finish }, workspace, log });
+    expect(spooled).toEqual([finished]);
   });
 
   test('that the store refuses is not tried again', async () => {

@@ -18,17 +18,21 @@ const retryMs = 500;
  * end lies in the exec's spool, where the next start finds it if this process does not live that long.
  */
 export async function recordEnd({ execId, finished, records, workspace, log }: ExecEnd): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
+  for (let spooled = false; ;) {
     try {
       await records.finish(execId, finished);
       return;
     } catch (error) {
       // The store itself refused: the row has its end already.
       if (error instanceof SecboxError) throw error;
-      if (tries === 0) {
-        log.error('exec.end_not_recorded', { error });
-        await workspace.writeSpooled(execId, endFile, JSON.stringify(finished), { durable: true });
-      }
+      if (!spooled) log.error('exec.end_not_recorded', { error });
+      spooled ||= await workspace
+        .writeSpooled(execId, endFile, JSON.stringify(finished), { durable: true })
+        .then(
+          () => true,
+          // The disk that has no room for the row may have none for this either.
+          () => false,
+        );
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs));
   }

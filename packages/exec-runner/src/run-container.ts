@@ -28,7 +28,7 @@ export interface ContainerRun {
   readonly stop: AbortSignal;
   readonly outputs: Outputs;
   /** Called once the container is about to start: from here on the exec counts as having run. */
-  readonly onStarting: () => Promise<void>;
+  readonly onStarting: (id: ContainerId) => Promise<void>;
   /** Aborted when nobody can wait any longer for the certain death of the container. */
   readonly abandon: AbortSignal;
   /** The container may be alive, and the engine does not remove it; it is asked again until it does. */
@@ -117,7 +117,7 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
   const attachment = await step('attach', stop, engine.attach(id));
   try {
     const process = run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
-    await run.onStarting();
+    await run.onStarting(id);
     stop.throwIfAborted();
     await step('start', stop, engine.start(id));
     const ready = process.ready();

@@ -12,6 +12,7 @@ import {
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
 import { aborted } from './aborted.js';
+import type { DiskExec } from './disk/disk-limits.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import { projectOf, type ExecPlan } from './exec-plan.js';
@@ -23,11 +24,13 @@ import { runContainer } from './run-container.js';
 
 export interface PlanRun extends Pick<
   ExecRunnerOptions,
-  'engine' | 'workspace' | 'records' | 'logger' | 'dataDir'
+  'engine' | 'workspace' | 'records' | 'logger' | 'dataDir' | 'disk'
 > {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
+  /** Ends it before its time: `stop` is aborted with this. */
+  readonly end: (reason: StopReason) => void;
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
@@ -64,7 +67,7 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
   };
   // Waiting for other execs of its project must not keep a place from those of another.
   return run.inputsGuard.during(projectOf(plan), entry, () =>
-    run.admit(() => runWithInputs(run, folders, inputs)),
+    run.admit(() => run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, inputs))),
   );
 }
 
@@ -101,9 +104,10 @@ async function runWithInputs(
       inBackground: run.inBackground,
       onUncertain: run.onUncertain,
       onLeftover: run.onLeftover,
-      onStarting: async () => {
+      onStarting: async (id) => {
         run.stop.throwIfAborted();
         run.onStarting();
+        run.disk.started(plan.execId, id);
         startedAt = new Date();
         await run.records.markRunning(plan.execId, startedAt.toISOString());
         run.progress.report();
@@ -167,7 +171,12 @@ async function closing<T>(running: Promise<T>, outputs: Record<'stdout' | 'stder
   return [ended.value, { stdout, stderr }] as const;
 }
 
-function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
+function diskExecOf({ plan, stop, end }: PlanRun, folders: ExecFolders): DiskExec {
+  const maxArtifactsBytes = plan.policy.values.max_artifacts_bytes_total;
+  return { execId: plan.execId, folders, maxArtifactsBytes, stop, end };
+}
+
+function specOf({ plan, dataDir, disk }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
   const { values } = plan.policy;
   return {
     imageId: plan.image.id,
@@ -177,6 +186,7 @@ function specOf({ plan, dataDir }: PlanRun, mounts: ContainerSpec['mounts']): Co
     cpus: values.cpu_cores,
     pids: values.pids,
     readOnlyRoot: values.read_only_root,
+    maxFileBytes: disk.maxFileBytes(values.max_artifacts_bytes_total),
     owner: { execId: plan.execId, dataDir },
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '@secbox/logging';
 import type { EngineCapacity, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
 import type { AdmissionLimits } from './admission.js';
+import type { DiskLimits } from './disk/disk-limits.js';
 import type { Vault } from './vault.js';
 
 /** The part of the audit store that running needs. */
@@ -22,6 +23,7 @@ export interface ExecRunnerOptions {
   readonly records: ExecRecords;
   readonly logger: Logger;
   readonly imageReference: string;
+  readonly disk: DiskLimits;
   readonly vault: Vault;
   /** Marks our containers, so that clean-up touches no one else's. */
   readonly dataDir: string;

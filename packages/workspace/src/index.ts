@@ -33,4 +33,10 @@ export {
 } from './project-inputs.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
-export { Workspace, type ExecFolders, type ExecPlace, type WorkspaceOptions } from './workspace.js';
+export {
+  Workspace,
+  type ExecFolders,
+  type ExecPlace,
+  type SelfTestFolders,
+  type WorkspaceOptions,
+} from './workspace.js';

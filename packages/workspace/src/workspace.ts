@@ -25,14 +25,20 @@ export interface ExecPlace {
 export interface ExecFolders {
   readonly mounts: WorkspaceMounts;
   readonly inputs: string;
+  readonly work: string;
   readonly artifacts: string;
+  /** Where the image lies that is mounted as the project's work, on systems that can. */
+  readonly disk: string;
   /** Outside every mount: what the exec prints goes here until nothing of it can write any more. */
   readonly spool: string;
 }
 
+export type SelfTestFolders = Pick<ExecFolders, 'mounts' | 'work' | 'disk'>;
+
 const ours = 0o755;
 const secret = 0o700;
 const theirs = 0o755;
+const selfTest = 'self-test';
 
 /**
  * The folder tree of projects and execs. Every path below its root is built here, from ids that their
@@ -91,7 +97,9 @@ export class Workspace {
         artifacts: mountSource(artifacts),
       },
       inputs: inputs.hostPathNative,
+      work: at('work').hostPathNative,
       artifacts: artifacts.hostPathNative,
+      disk: this.#below(tenant, 'disks', projectId).hostPathNative,
       spool: this.spoolOf(execId),
     };
   }
@@ -128,6 +136,31 @@ export class Workspace {
     });
   }
 
+  /** Folders of no project, in which it is tried at start what a container sees of a mount. */
+  async prepareSelfTest(): Promise<SelfTestFolders> {
+    await within(this.#openRoot(), (root) =>
+      within(root.ensureDirectory(selfTest, ours), async (folder) => {
+        await within(folder.ensureDirectory('inputs', ours), closeAtOnce);
+        await within(folder.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
+        await within(folder.ensureDirectory('artifacts', theirs, this.#owner), closeAtOnce);
+      }),
+    );
+    const at = (name: string) => this.#paths.below([selfTest, name]);
+    return {
+      mounts: {
+        inputs: mountSource(at('inputs')),
+        work: mountSource(at('work')),
+        artifacts: mountSource(at('artifacts')),
+      },
+      work: at('work').hostPathNative,
+      disk: at('disk').hostPathNative,
+    };
+  }
+
+  async removeSelfTest(): Promise<void> {
+    await within(this.#openRoot(), (root) => root.remove(selfTest));
+  }
+
   /** Keeps a document of ours with what waits of an exec. */
   async writeSpooled(
     execId: ExecId,
@@ -136,6 +169,8 @@ export class Workspace {
     { durable }: { readonly durable: boolean },
   ): Promise<void> {
     await within(this.openSpool(execId), async (folder) => {
+      // One that was cut off when there was no room.
+      await folder.remove(name);
       const file = await folder.createFile(name, 0o600);
       try {
         await file.writeFile(document);
@@ -165,6 +200,10 @@ export class Workspace {
 
   async removeSpool(execId: string): Promise<void> {
     await within(this.#openSpools(), (spools) => spools.remove(execId));
+  }
+
+  #openRoot(): Promise<Directory> {
+    return Directory.open(this.root);
   }
 
   #openSpools(): Promise<Directory> {
