@@ -9,6 +9,8 @@ export interface TroubledEngine {
   /** Requests that begin like this are swallowed, or answered with a 500, from now on. */
   swallow(request: RegExp | undefined): void;
   fail(request: RegExp | undefined): void;
+  /** The engine does what such requests ask for, but its answers come only when this is called again. */
+  hold(request: RegExp | undefined): void;
   /** Breaks every attach stream. */
   cutAttached(): void;
   close(): Promise<void>;
@@ -22,7 +24,12 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
   const target = (process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock').replace(/^unix:\/\//, '');
   const sockets = new Set<Socket>();
   const attached = new Set<Socket>();
-  const trouble: { swallowed?: RegExp | undefined; failed?: RegExp | undefined } = {};
+  const held = new Set<Socket>();
+  const trouble: {
+    swallowed?: RegExp | undefined;
+    failed?: RegExp | undefined;
+    held?: RegExp | undefined;
+  } = {};
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const engine = connect({ path: target, allowHalfOpen: true });
@@ -41,6 +48,7 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
         client.removeAllListeners('data').resume();
         return;
       }
+      if (trouble.held?.test(start)) held.add(engine.pause());
       engine.write(data);
     });
     engine.on('data', (data) => client.write(data));
@@ -55,6 +63,11 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
     },
     fail: (request) => {
       trouble.failed = request;
+    },
+    hold: (request) => {
+      trouble.held = request;
+      for (const socket of held) socket.resume();
+      held.clear();
     },
     cutAttached: () => {
       for (const socket of attached) socket.destroy();

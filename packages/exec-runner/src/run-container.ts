@@ -45,6 +45,8 @@ export interface RunResult {
 
 /** How long the engine may take for one step before the exec is given up. */
 const engineStepMs = 60_000;
+/** How long whoever is at something may take to end it properly, before it is ended without them. */
+const politeMs = 2000;
 
 /**
  * Runs one container from its creation to its certain end, and removes it whatever happens.
@@ -52,7 +54,7 @@ const engineStepMs = 60_000;
  */
 export async function runContainer(run: ContainerRun): Promise<RunResult> {
   const { engine } = run;
-  const id = await step('create', run.stop, engine.create(run.spec));
+  const id = await create(run);
   let result: RunResult | undefined;
   try {
     result = await runCreated(run, id);
@@ -62,6 +64,22 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     // The end of the command was told, so a container that cannot be removed yet is only in the way.
     if (result === undefined) await removing;
     else await removing.catch((error: unknown) => run.onLeftover(id, error));
+  }
+}
+
+/** When nobody waits any more for a container to be made, it is removed as soon as it is there. */
+async function create({ engine, spec, stop, onLeftover }: ContainerRun): Promise<ContainerId> {
+  const creating = engine.create(spec);
+  try {
+    return await step('create', stop, creating);
+  } catch (error) {
+    const remove = (id: ContainerId) =>
+      engine.remove(id).catch((failure: unknown) => onLeftover(id, failure));
+    await settledWithin(
+      politeMs,
+      creating.then(remove, () => undefined),
+    );
+    throw error;
   }
 }
 
@@ -139,9 +157,6 @@ function containerExit(end: ContainerEnd | undefined): {
   if (!end) return { code: null, signal: null };
   return { code: end.exitCode, signal: end.exitCode > 128 && end.exitCode < 192 ? end.exitCode - 128 : null };
 }
-
-/** How long the init has to end the command by itself, with its figures, before the engine ends them both. */
-const politeMs = 2000;
 
 /** Ends the command when the time is up or a stop is asked for, whichever comes first. */
 function startDeadline(
