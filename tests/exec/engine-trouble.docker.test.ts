@@ -19,6 +19,7 @@ afterEach(async () => {
   engine.swallow(undefined);
   engine.fail(undefined);
   engine.vanish(false);
+  engine.hold(undefined);
   await service.stop();
   // What the trouble left behind is gone with the next start.
   const next = await startRunningService({}, service.dataDir);
@@ -52,6 +53,18 @@ describe('an engine in trouble', () => {
       error_reason: 'cancelled by a caller',
       exit_code: null,
     });
+  });
+
+  test('that makes a container when nobody waits for it any more: it is removed all the same', async () => {
+    engine.hold(/^POST [^ ]*\/containers\/create/);
+    const { exec_id: execId } = await call('POST', '/sandbox/execs?wait=false', shell('echo never'));
+    while ((await containersOf(service.dataDir)).length === 0);
+    expect(await call('POST', `/sandbox/execs/${execId}/cancel`)).toMatchObject({
+      status: 'cancelled',
+      started_at: null,
+    });
+    engine.hold(undefined);
+    while ((await containersOf(service.dataDir)).length > 0);
   });
 
   test('that does not remove a container: the result is kept, and the container goes later', async () => {

@@ -11,6 +11,8 @@ export interface TroubledEngine {
   fail(request: RegExp | undefined): void;
   /** Nothing of it is there any more, as when it was killed; its containers may live on. */
   vanish(gone: boolean): void;
+  /** The engine does what such requests ask for, but its answers come only when this is called again. */
+  hold(request: RegExp | undefined): void;
   /** Breaks every attach stream. */
   cutAttached(): void;
   close(): Promise<void>;
@@ -24,7 +26,13 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
   const target = (process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock').replace(/^unix:\/\//, '');
   const sockets = new Set<Socket>();
   const attached = new Set<Socket>();
-  const trouble: { swallowed?: RegExp | undefined; failed?: RegExp | undefined; gone?: boolean } = {};
+  const held = new Set<Socket>();
+  const trouble: {
+    swallowed?: RegExp | undefined;
+    failed?: RegExp | undefined;
+    held?: RegExp | undefined;
+    gone?: boolean;
+  } = {};
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     if (trouble.gone) {
@@ -47,6 +55,7 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
         client.removeAllListeners('data').resume();
         return;
       }
+      if (trouble.held?.test(start)) held.add(engine.pause());
       engine.write(data);
     });
     engine.on('data', (data) => client.write(data));
@@ -65,6 +74,11 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
     vanish: (gone) => {
       trouble.gone = gone;
       if (gone) for (const socket of sockets) socket.destroy();
+    },
+    hold: (request) => {
+      trouble.held = request;
+      for (const socket of held) socket.resume();
+      held.clear();
     },
     cutAttached: () => {
       for (const socket of attached) socket.destroy();

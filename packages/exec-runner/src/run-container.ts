@@ -52,6 +52,8 @@ export interface RunResult {
 
 /** How long the engine may take for one step before the exec is given up. */
 const engineStepMs = 60_000;
+/** How long whoever is at something may take to end it properly, before it is ended without them. */
+const politeMs = 2000;
 
 /**
  * Runs one container from its creation to its certain end, and removes it whatever happens. When this
@@ -89,14 +91,13 @@ async function removeSurely({ engine, abandon, onUncertain }: ContainerRun, id: 
     } catch (error) {
       if (!told) onUncertain(id, error);
     }
-    if (
-      await settledWithin(
-        removeAgainMs,
-        aborted(abandon).then(() => true),
-      )
-    )
-      throw new Abandoned();
+    await settledWithin(removeAgainMs, aborted(abandon));
+    throwIfAbandoned(abandon);
   }
+}
+
+function throwIfAbandoned(abandon: AbortSignal): void {
+  if (abandon.aborted) throw new Abandoned();
 }
 
 /** The server ends before the death of a container is certain: its exec is left to the next server. */
@@ -198,9 +199,6 @@ function containerExit(end: ContainerEnd | undefined): {
   if (!end) return { code: null, signal: null };
   return { code: end.exitCode, signal: end.exitCode > 128 && end.exitCode < 192 ? end.exitCode - 128 : null };
 }
-
-/** How long the init has to end the command by itself, with its figures, before the engine ends them both. */
-const politeMs = 2000;
 
 /** Ends the command when the time is up or a stop is asked for, whichever comes first. */
 function startDeadline(

@@ -11,7 +11,7 @@ import {
   type ProjectInputs,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
-import { aborted } from './aborted.js';
+import { collectingDeadline } from './collecting-deadline.js';
 import type { DiskExec } from './disk/disk-limits.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
@@ -46,10 +46,6 @@ export interface PlanRun extends Pick<
 const maxArtifactEntries = 10_000;
 const maxArtifactDepth = 32;
 const maxArtifactPathBytes = 1024 ** 2;
-/** Hashing as much as a policy can allow takes a few seconds; whoever leaves a million files gets no more than this. */
-const collectMs = 30_000;
-/** Someone waits for an exec that was cancelled to be over. */
-const collectStoppedMs = 5000;
 
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
 export async function runPlan(run: PlanRun): Promise<FinishedExec> {
@@ -149,12 +145,6 @@ async function runWithInputs(
       return finished;
     });
   });
-}
-
-function collectingDeadline(stop: AbortSignal): AbortSignal {
-  const late = new AbortController();
-  void aborted(stop).then(() => setTimeout(() => late.abort(stop.reason), collectStoppedMs).unref());
-  return AbortSignal.any([late.signal, AbortSignal.timeout(collectMs)]);
 }
 
 /** The program may have taken our own right to its folder away. */

@@ -1,7 +1,6 @@
 import { isFinal, type ExecRecord, type ExecStatus } from '@secbox/contracts';
 import { Directory, isErrno } from '@secbox/workspace';
 import type { FileHandle } from 'node:fs/promises';
-import { aborted } from './aborted.js';
 import type { Progress } from './progress.js';
 
 export const outputStreams = ['stdout', 'stderr'] as const;
@@ -62,11 +61,24 @@ export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
       }
       // Not over, and nobody runs it: there is nothing to wait for.
       if (!changed) return;
-      await Promise.race([changed, aborted(watch.signal)]);
+      await changedOrLeft(changed, watch.signal);
     }
   } finally {
     await files.close();
   }
+}
+
+/** Leaves nothing behind on the signal, which may see a million changes. */
+function changedOrLeft(changed: Promise<void>, left: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const goOn = () => {
+      left.removeEventListener('abort', goOn);
+      resolve();
+    };
+    left.addEventListener('abort', goOn);
+    if (left.aborted) goOn();
+    void changed.then(goOn);
+  });
 }
 
 function stateNumber(status: ExecStatus): number {
