@@ -226,7 +226,17 @@ describe('GET /sandbox/health', () => {
       docker_host: process.env['DOCKER_HOST'],
       engine_source: 'socket',
       image: { reference: 'secbox/sandbox:latest', id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) },
-      disk: { free_bytes: expect.any(Number), total_bytes: expect.any(Number) },
+      disk: {
+        free_bytes: expect.any(Number),
+        total_bytes: expect.any(Number),
+        min_free_bytes: 1024 ** 3,
+        work: {
+          kind: expect.stringMatching(/^(hard|soft)$/),
+          limit_bytes: 2 * 1024 ** 3,
+          why: expect.anything(),
+        },
+        artifacts: { kind: 'soft', limit_bytes: 100 * 1024 ** 2, why: expect.anything() },
+      },
     });
   });
 });

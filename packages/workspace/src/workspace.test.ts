@@ -86,6 +86,23 @@ describe('Workspace', () => {
     expect(await readdir(temporary)).not.toContain('missing');
   });
 
+  test('has folders of no project to try things out in, and removes them with all that is there', async () => {
+    const { mounts, work, disk } = await workspace.prepareSelfTest();
+    expect({ mounts, work, disk }).toEqual({
+      mounts: {
+        inputs: below('self-test', 'inputs'),
+        work: below('self-test', 'work'),
+        artifacts: below('self-test', 'artifacts'),
+      },
+      work: below('self-test', 'work'),
+      disk: below('self-test', 'disk'),
+    });
+    await writeFile(join(work, 'left'), '');
+    await workspace.removeSelfTest();
+    await workspace.removeSelfTest();
+    expect((await readdir(root)).sort()).toEqual(['projects', 'spool']);
+  });
+
   test('prepares the folders of an exec, and hands over those that programs write', async () => {
     const execId = newExecId();
     const folders = await workspace.prepare(placeOf(execId));
@@ -97,7 +114,9 @@ describe('Workspace', () => {
         artifacts: join(home, 'artifacts', execId),
       },
       inputs: join(home, 'inputs'),
+      work: join(home, 'work'),
       artifacts: join(home, 'artifacts', execId),
+      disk: below('disks', 'project-1'),
       spool: below('spool', execId),
     });
     expect((await readdir(home)).sort()).toEqual(['artifacts', 'inputs', 'work']);

@@ -28,7 +28,6 @@ export interface WatchedExec {
 }
 
 interface Watch extends WatchedExec {
-  readonly since: number;
   /** What was in use of a disk of its own when it began. */
   readonly usedAtFirst: number;
   processes: ContainerProcesses | undefined;
@@ -66,7 +65,6 @@ export class DiskWatch {
   async during<T>(exec: WatchedExec, work: () => Promise<T>): Promise<T> {
     this.#execs.set(exec.execId, {
       ...exec,
-      since: performance.now(),
       usedAtFirst: exec.limits.work === undefined ? await usedSpace(exec.folders.work) : 0,
       processes: undefined,
       measureAgain: performance.now() + measureMs,
