@@ -1,9 +1,18 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import type { ContainerSpec } from './container-engine.js';
-import { bindMountsOf, labelsOf, openFiles, sandboxUser, scratch, sharedMemoryBytes } from './hardening.js';
+import {
+  bindMountsOf,
+  labelsOf,
+  limitsOf,
+  openFiles,
+  sandboxUser,
+  scratch,
+  sharedMemoryBytes,
+} from './hardening.js';
 
 /** The create call of one hardened container. `tests/` holds the engine's own view of it as a golden file. */
 export function createOptions(spec: ContainerSpec, seccompProfile: string): ContainerCreateOptions {
+  const { memoryBytes, nanoCpus, pids } = limitsOf(spec);
   return {
     Image: spec.imageId,
     Cmd: [...spec.command],
@@ -31,11 +40,11 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       ReadonlyRootfs: spec.readOnlyRoot,
       Tmpfs: { ...scratch },
       ShmSize: sharedMemoryBytes,
-      Memory: limit('memoryBytes', spec.memoryBytes),
+      Memory: memoryBytes,
       // Equal to Memory: no swap, so a limit is a limit.
-      MemorySwap: limit('memoryBytes', spec.memoryBytes),
-      NanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
-      PidsLimit: limit('pids', spec.pids),
+      MemorySwap: memoryBytes,
+      NanoCpus: nanoCpus,
+      PidsLimit: pids,
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
         { Name: 'nofile', Soft: openFiles, Hard: openFiles },
@@ -55,10 +64,4 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       RestartPolicy: { Name: 'no' },
     },
   };
-}
-
-/** The engine reads 0, less than 0 and null (which NaN and Infinity become on the wire) as no limit at all. */
-function limit(field: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
-  return value;
 }

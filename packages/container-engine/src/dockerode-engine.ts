@@ -14,6 +14,7 @@ import type {
 import { demultiplex } from './demultiplex.js';
 import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
+import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
 import { labels, type EngineHardening } from './hardening.js';
 
 /** Talks to the engine's HTTP API. */
@@ -27,18 +28,11 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async info(): Promise<EngineInfo> {
-    const [facts, version] = await told(
+    const [info, version] = await told(
       'info',
       Promise.all([this.#docker.info() as Promise<InfoAnswer>, this.#docker.version()]),
     );
-    return {
-      version: version.Version,
-      apiVersion: version.ApiVersion,
-      operatingSystem: facts.OperatingSystem,
-      cpus: facts.NCPU,
-      memoryBytes: facts.MemTotal,
-      runtimes: Object.keys(facts.Runtimes ?? {}),
-    };
+    return infoOf(info, version);
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
@@ -140,29 +134,6 @@ const noEnvironment = {
 /** The part of docker-modem that we use; dockerode leaves it untyped. */
 interface Modem {
   dial(call: object, answered: (error: Error | null, stream: Readable | null) => void): void;
-}
-
-/** The part of the engine's info that we use; dockerode leaves it untyped. */
-interface InfoAnswer {
-  readonly OperatingSystem: string;
-  readonly NCPU: number;
-  readonly MemTotal: number;
-  readonly Runtimes?: Readonly<Record<string, unknown>>;
-}
-
-/** The engine says null where an image has no labels or no variables, and dockerode's types do not. */
-function imageOf({ Id, Config }: { Id: string; Config: unknown }): EngineImage {
-  const { Labels, Env } = Config as { Labels?: Record<string, string> | null; Env?: string[] | null };
-  return {
-    id: Id,
-    labels: Labels ?? {},
-    environment: Object.fromEntries((Env ?? []).map((entry) => splitOnce(entry, '='))),
-  };
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 const unreachable = [

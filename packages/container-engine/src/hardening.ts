@@ -41,6 +41,21 @@ export function labelsOf(spec: Pick<ContainerSpec, 'owner'>): Record<string, str
   };
 }
 
+/** In the engine's units. */
+export function limitsOf(spec: Pick<ContainerSpec, 'memoryBytes' | 'cpus' | 'pids'>) {
+  return {
+    memoryBytes: limit('memoryBytes', spec.memoryBytes),
+    nanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
+    pids: limit('pids', spec.pids),
+  };
+}
+
+/** Engines read 0, less than 0 and null (which NaN and Infinity become on the wire) as no limit at all. */
+function limit(field: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
+  return value;
+}
+
 export interface BindMount {
   readonly source: string;
   readonly target: string;
