@@ -48,6 +48,7 @@ function hardeningOf(inspected: Record<string, unknown>): Record<string, unknown
     User: Config['User'],
     WorkingDir: Config['WorkingDir'],
     Tty: Config['Tty'],
+    Healthcheck: Config['Healthcheck'],
     Labels: Object.fromEntries(Object.entries(Config.Labels).filter(([key]) => key.startsWith('secbox'))),
     HostConfig: {
       ...Object.fromEntries(listed),

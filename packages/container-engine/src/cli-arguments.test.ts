@@ -52,6 +52,7 @@ describe('the create command', () => {
       '--ulimit=core=0:0',
       '--ulimit=nofile=1024:1024',
       '--log-driver=none',
+      '--no-healthcheck',
       '--restart=no',
       '--label=secbox=exec',
       '--label=secbox.exec_id=exec',

@@ -44,6 +44,8 @@ export function createCommand(
     `--ulimit=nofile=${openFiles}:${openFiles}`,
     // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
     '--log-driver=none',
+    // An image's own check would run commands beside the init.
+    '--no-healthcheck',
     '--restart=no',
     ...Object.entries(labelsOf(spec)).map(([name, value]) => `--label=${name}=${value}`),
     // Not `--volume`, with which the engine would create a missing source as root.

@@ -28,6 +28,7 @@ describe('the create call', () => {
       Image: spec.imageId,
       Cmd: spec.command,
       Entrypoint: [],
+      Healthcheck: { Test: ['NONE'] },
       Env: ['A=1', 'B=x=y'],
       WorkingDir: '/workspace/work',
       User: '1000:1000',

@@ -17,6 +17,8 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
     Image: spec.imageId,
     Cmd: [...spec.command],
     Entrypoint: [],
+    // An image's own check would run commands beside the init.
+    Healthcheck: { Test: ['NONE'] },
     Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
     WorkingDir: spec.workingDirectory,
     User: sandboxUser,
