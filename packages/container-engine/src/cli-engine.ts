@@ -28,6 +28,7 @@ import type {
   OwnedContainer,
 } from './container-engine.js';
 import { labels } from './hardening.js';
+import { questionMs } from './question.js';
 
 /** What every container gets, whatever its spec; the counterpart of `EngineHardening` for the program. */
 export interface CliHardening {
@@ -56,15 +57,16 @@ export class CliEngine implements ContainerEngine {
   async info(): Promise<EngineInfo> {
     // Without an engine `docker info` may say so and succeed; `docker version` fails.
     const [server, info] = await Promise.all([
-      this.#docker.answer(['version', serverFormat]),
-      this.#docker.answer(['info', wholeFormat]),
+      this.#docker.answerWithin(questionMs, ['version', serverFormat]),
+      this.#docker.answerWithin(questionMs, ['info', wholeFormat]),
     ]);
     return readInfo(info, server);
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
     try {
-      return readImage(await this.#docker.answer(['image', 'inspect', wholeFormat, '--', reference]));
+      const command = ['image', 'inspect', wholeFormat, '--', reference] as const;
+      return readImage(await this.#docker.answerWithin(questionMs, command));
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;

@@ -1,5 +1,6 @@
 import Docker from 'dockerode';
 import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { SecboxError } from '@secbox/contracts';
 import type {
   Attachment,
@@ -16,27 +17,29 @@ import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
 import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
 import { labels, type EngineHardening } from './hardening.js';
+import { questionMs } from './question.js';
 
 /** Talks to the engine's HTTP API. */
 export class DockerodeEngine implements ContainerEngine {
   readonly #docker: Docker;
+  /** For questions, to which a silent engine loses the connection. */
+  readonly #asked: Docker;
   readonly #seccompProfile: string;
 
   constructor(endpoint: EngineEndpoint, { seccompProfile }: EngineHardening) {
     this.#docker = new Docker({ ...noEnvironment, ...endpoint });
+    this.#asked = new Docker({ ...noEnvironment, ...endpoint, timeout: questionMs });
     this.#seccompProfile = seccompProfile;
   }
 
   async info(): Promise<EngineInfo> {
-    const [info, version] = await told(
-      'info',
-      Promise.all([this.#docker.info() as Promise<InfoAnswer>, this.#docker.version()]),
-    );
-    return infoOf(info, version);
+    const calls = [this.#asked.info() as Promise<InfoAnswer>, this.#asked.version()] as const;
+    return infoOf(...(await told('info', inTime(Promise.all(calls)))));
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
-    const image = await unless([404], told('image inspect', this.#docker.getImage(reference).inspect()));
+    const found = told('image inspect', inTime(this.#asked.getImage(reference).inspect()));
+    const image = await unless([404], found);
     return image && imageOf(image);
   }
 
@@ -165,6 +168,19 @@ async function told<T>(call: string, answer: Promise<T>): Promise<T> {
       );
     }
     throw error;
+  }
+}
+
+/** dockerode does not tell when a connection is lost after the answer began, so its own bound is not enough. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const bound = pause(questionMs, undefined, { signal: late.signal }).then(() => {
+    throw Object.assign(new Error('The answer is late.'), { code: 'ETIMEDOUT' });
+  });
+  try {
+    return await Promise.race([answer, bound]);
+  } finally {
+    late.abort();
   }
 }
 
