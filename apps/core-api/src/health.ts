@@ -4,6 +4,7 @@ import type { ContainerEngine } from '@secbox/container-engine';
 import type { Database } from '@secbox/database';
 import type { Workspace } from '@secbox/workspace';
 import type { Config } from './config.js';
+import { runtimeNames, runtimeProblem, runtimeWarning } from './runtime.js';
 
 export type HealthCheck = () => Promise<Health>;
 
@@ -11,6 +12,8 @@ export interface Health {
   readonly status: 'ok' | 'degraded';
   /** What is wrong, in words; empty when all is well. */
   readonly problems: readonly string[];
+  /** What holds less than it should, although execs run. */
+  readonly warnings: readonly string[];
   readonly version: string;
   readonly runtime_mode: string;
   readonly workspace_root_native: string;
@@ -21,6 +24,8 @@ export interface Health {
   readonly docker_context: string;
   readonly docker_host: string;
   readonly engine_source: string;
+  /** What execs run under, and what the engine offers instead. */
+  readonly runtime: { readonly name: string; readonly offered: readonly string[] | null };
   readonly image: { readonly reference: string; readonly id: string | null };
   readonly disk: { readonly free_bytes: number; readonly total_bytes: number };
 }
@@ -35,6 +40,8 @@ export interface HealthParts {
   readonly engine: ContainerEngine;
   readonly workspace: Workspace;
   readonly database: Pick<Database, 'checkWritable'>;
+  /** The runtime in force. */
+  readonly runtime: () => string;
 }
 
 /** Asks every part at once; a part that fails is told, and hides none of the others. */
@@ -56,9 +63,14 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       statfs(workspace.root),
     ]);
     if (docker && !image) problems.push(`image: ${config.sandboxImage} is not there; run "npm run image".`);
+    const runtime = parts.runtime();
+    const lost = docker && runtimeProblem(runtime, docker);
+    if (lost !== undefined) problems.push(`runtime: ${lost} No exec can run.`);
+    const warning = docker && runtimeWarning(runtime, docker);
     return {
       status: problems.length === 0 ? 'ok' : 'degraded',
       problems,
+      warnings: warning === undefined ? [] : [warning],
       version: parts.version,
       runtime_mode: parts.runtimeMode,
       workspace_root_native: workspace.root,
@@ -69,6 +81,7 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       docker_context: config.dockerContext,
       docker_host: parts.dockerHost,
       engine_source: config.engineSource,
+      runtime: { name: runtime, offered: docker ? runtimeNames(docker) : null },
       image: { reference: config.sandboxImage, id: image?.id ?? null },
       disk: { free_bytes: disk.bavail * disk.bsize, total_bytes: disk.blocks * disk.bsize },
     };

@@ -26,6 +26,7 @@ import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { CurrentSettings } from './current-settings.js';
 import { healthCheckOf } from './health.js';
+import { checkRuntime } from './runtime.js';
 
 export interface Service {
   /** Where it serves, with the port it got. */
@@ -63,8 +64,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const dockerHost = config.dockerHost ?? defaultDockerHost;
     const engine = await openEngine(options, dockerHost);
-    const { cpus, memoryBytes } = await engine.info();
-    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
+    const { cpus, memoryBytes, defaultRuntime } = await engine.info();
+    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2), defaultRuntime };
     const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);
     const openWorkspace = (roots: WorkspaceRoots) =>
       Workspace.open({
@@ -74,6 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const settings = await CurrentSettings.load({
       check: async (changed) => {
         await openWorkspace(workspaceRoots(changed, dataDir));
+        await checkRuntime(changed, engine);
       },
       store: database.settings,
       capacity,
@@ -94,7 +96,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
 
-    const checkHealth = healthCheckOf({ ...options, dockerHost, engine, workspace, database });
+    const checkHealth = healthCheckOf({
+      ...options,
+      dockerHost,
+      engine,
+      workspace,
+      database,
+      runtime: () => settings.get().settings.sandbox?.runtime ?? defaultRuntime,
+    });
     const server = createServer(
       createApp({
         runner,

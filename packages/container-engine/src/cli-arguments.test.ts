@@ -6,6 +6,7 @@ import type { ContainerSpec } from './container-engine.js';
 
 const spec: ContainerSpec = {
   imageId: `sha256:${'0'.repeat(64)}`,
+  runtime: 'runc',
   command: ['python3', '-c', 'pass', '--privileged'],
   environment: { SECRET: 'hunter2' },
   workingDirectory: '/workspace/work',
@@ -35,6 +36,7 @@ describe('the create command', () => {
       'create',
       '--pull=never',
       '--interactive',
+      '--runtime=runc',
       '--network=none',
       '--ipc=private',
       '--cap-drop=ALL',

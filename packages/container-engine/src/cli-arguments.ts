@@ -26,6 +26,7 @@ export function createCommand(
     'create',
     '--pull=never',
     '--interactive',
+    `--runtime=${spec.runtime}`,
     '--network=none',
     '--ipc=private',
     '--cap-drop=ALL',

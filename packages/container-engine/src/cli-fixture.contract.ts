@@ -57,6 +57,7 @@ export class CliFixture {
     const { mounts } = await workspace.prepare(parseProjectId('project'), execId);
     return {
       imageId: this.#imageId,
+      runtime: 'runc',
       command,
       environment: {},
       workingDirectory: '/workspace/work',

@@ -67,6 +67,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       const { mounts } = await workspace.prepare(parseProjectId('project'), execId);
       return {
         imageId,
+        runtime: 'runc',
         command,
         environment: {},
         workingDirectory: '/workspace/work',
@@ -122,7 +123,9 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       expect(info.operatingSystem).not.toBe('');
       expect(info.cpus).toBeGreaterThanOrEqual(1);
       expect(info.memoryBytes).toBeGreaterThan(512 * mebibyte);
-      expect(info.runtimes).toContain('runc');
+      expect(info.runtimes.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['runc', info.defaultRuntime]),
+      );
     });
 
     describe('an image', () => {

@@ -30,6 +30,7 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
     StdinOnce: true,
     Tty: false,
     HostConfig: {
+      Runtime: spec.runtime,
       // Not `NetworkDisabled`: with that the engine leaves /etc/hosts empty, and localhost has no address.
       NetworkMode: 'none',
       IpcMode: 'private',

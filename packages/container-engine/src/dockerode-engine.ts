@@ -17,6 +17,7 @@ import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
 import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
 import { labels, type EngineHardening } from './hardening.js';
+import { unlessMissingRuntime } from './missing-runtime.js';
 import { questionMs } from './question.js';
 
 /** Talks to the engine's HTTP API. */
@@ -44,10 +45,8 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
-    const container = await told(
-      'create',
-      this.#docker.createContainer(createOptions(spec, this.#seccompProfile)),
-    );
+    const creating = this.#docker.createContainer(createOptions(spec, this.#seccompProfile));
+    const container = await unlessMissingRuntime(told('create', creating));
     return container.id;
   }
 
@@ -64,7 +63,7 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async start(id: ContainerId): Promise<void> {
-    await told('start', this.#docker.getContainer(id).start());
+    await unlessMissingRuntime(told('start', this.#docker.getContainer(id).start()));
   }
 
   async wait(id: ContainerId): Promise<ContainerEnd> {

@@ -28,7 +28,8 @@ export interface InfoAnswer {
   readonly OperatingSystem: string;
   readonly NCPU: number;
   readonly MemTotal: number;
-  readonly Runtimes?: Readonly<Record<string, unknown>> | null;
+  readonly DefaultRuntime: string;
+  readonly Runtimes?: Readonly<Record<string, { readonly runtimeArgs?: readonly string[] | null }>> | null;
 }
 
 export interface VersionAnswer {
@@ -43,6 +44,10 @@ export function infoOf(info: InfoAnswer, version: VersionAnswer): EngineInfo {
     operatingSystem: info.OperatingSystem,
     cpus: info.NCPU,
     memoryBytes: info.MemTotal,
-    runtimes: Object.keys(info.Runtimes ?? {}),
+    defaultRuntime: info.DefaultRuntime,
+    runtimes: Object.entries(info.Runtimes ?? {}).map(([name, { runtimeArgs }]) => ({
+      name,
+      args: runtimeArgs ?? [],
+    })),
   };
 }

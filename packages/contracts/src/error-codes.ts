@@ -39,6 +39,7 @@ export const errorCodes = {
   body_too_large: { kind: 'too_large' },
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },
+  runtime_missing: { kind: 'unavailable' },
   database_unavailable: { kind: 'unavailable' },
   idempotency_key_reused: { kind: 'conflict', httpStatus: 422 },
   queue_full: { kind: 'rate_limited' },

@@ -8,6 +8,8 @@ export interface Settings {
 export interface SandboxSettings {
   readonly max_concurrent_execs?: number;
   readonly max_queued_execs?: number;
+  /** One that the engine offers, by its name there; absent: the engine's default. */
+  readonly runtime?: string;
   /** Where projects lie; taken when the server starts. */
   readonly workspace_root_win?: string;
   readonly workspace_root_wsl?: string;
@@ -34,6 +36,7 @@ export const settingsSchema = {
       properties: {
         max_concurrent_execs: { type: 'integer', minimum: 1, maximum: 256 },
         max_queued_execs: { type: 'integer', minimum: 0, maximum: 100_000 },
+        runtime: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
         workspace_root_win: path,
         workspace_root_wsl: path,
         workspace_root: path,

@@ -1,5 +1,6 @@
 import {
   InitError,
+  isGvisor,
   type ContainerEnd,
   type ContainerEngine,
   type ContainerId,
@@ -59,8 +60,8 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     return result;
   } finally {
     const removing = step('remove', undefined, engine.remove(id));
-    // The end of the command was told, so a container that cannot be removed yet is only in the way.
-    if (result === undefined) await removing;
+    // The end of the command was told by its init, so a container that cannot be removed yet is only in the way.
+    if (result === undefined || isGvisor(run.spec.runtime)) await removing;
     else await removing.catch((error: unknown) => run.onLeftover(id, error));
   }
 }
@@ -79,7 +80,7 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult
       await step('init', undefined, ready);
       const end = await process.run(run.command, run.outputs).catch(lostInit);
       if (end === 'lost') await engine.kill(id);
-      const result = await resultOf(end, () => engine.wait(id));
+      const result = await resultOf(believed(end, run.spec.runtime), () => engine.wait(id));
       return { ...result, timedOut: deadline.passed() };
     } finally {
       await deadline.cancel();
@@ -89,10 +90,20 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<RunResult
   }
 }
 
-/** An init that dies under the command, or cannot be heard any more: how the command ended is unknown. */
+/** An init that dies under the command, or can be understood no more: how the command ended is unknown. */
 function lostInit(error: unknown): 'lost' {
-  if (error instanceof InitError && error.code === 'gone') return 'lost';
+  if (error instanceof InitError && (error.code === 'gone' || error.code === 'protocol')) return 'lost';
   throw error;
+}
+
+/**
+ * Under gVisor a program can write to the streams of its init, so all that comes through them is its own
+ * word: good enough for its output and its exit code, but not for figures about it.
+ */
+function believed(end: ProcessEnd | 'lost', runtime: string): ProcessEnd | 'lost' {
+  if (end === 'lost' || !isGvisor(runtime)) return end;
+  const { exit, failure } = end;
+  return { ...(exit && { exit }), ...(failure !== undefined && { failure }) };
 }
 
 /** One call of the engine, which may hang: it is left behind when the exec is stopped or it takes too long. */
