@@ -1,10 +1,13 @@
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { canUseApt } from '../docker/setup/apt.mjs';
+import { engineMode } from '../docker/setup/engine.mjs';
 import { describeFailure, Interrupted, runCommand } from '../docker/setup/failure.mjs';
-import { checkNode, prepareAll, preparePackages } from '../docker/setup/prepare.mjs';
+import { checkNode, inStep, prepareAll, preparePackages } from '../docker/setup/prepare.mjs';
 import { enginePaths, stopPrivateEngine } from '../docker/setup/private-engine.mjs';
 import { createProgress } from '../docker/setup/progress.mjs';
+import { obtainRunsc } from '../docker/setup/runsc.mjs';
 import { engineEnvironment } from '../docker/setup/serve.mjs';
 import { dataFolder, repositoryRoot } from '../docker/setup/settings.mjs';
 import { runJest } from './jest-run.mjs';
@@ -70,7 +73,10 @@ async function runAll(layer, jestArguments, signal) {
   try {
     if (layer !== undefined && WITHOUT_ENGINE.includes(layer))
       await preparePackages({ env, signal, progress });
-    else await prepareAll({ env, signal, progress, onEngine: (engine) => (found.engine = engine) });
+    else {
+      await prepareAll({ env, signal, progress, onEngine: (engine) => (found.engine = engine) });
+      await prepareRunsc({ env, signal, progress });
+    }
 
     if (layer === undefined || layer === 'static') {
       scores.push(await runStaticChecks({ root: repositoryRoot, env, signal, progress }));
@@ -106,6 +112,22 @@ async function runAll(layer, jestArguments, signal) {
     passed: scores.reduce((sum, { passed }) => sum + passed, 0),
     failed: scores.reduce((sum, { failed }) => sum + failed, 0),
   };
+}
+
+/**
+ * So that what is said of it is tried, too. Where it may not be installed, the
+ * tests that need it say so.
+ *
+ * @param {import('../docker/setup/prepare.mjs').PrepareOptions} options
+ */
+async function prepareRunsc({ env, signal, progress }) {
+  if (!canUseApt(env) || engineMode(env) === 'external') return;
+  await inStep(
+    progress,
+    'runsc',
+    (say) => obtainRunsc({ env, signal, say }),
+    () => 'is there',
+  );
 }
 
 async function stopOwnEngine() {

@@ -1,13 +1,14 @@
-import { openPrivateEngine } from './engine.mjs';
+import { engineMode, openPrivateEngine } from './engine.mjs';
 import { EngineApi } from './engine-api.mjs';
 import { Failure, runCommand } from './failure.mjs';
 import { findEngine } from './find-engine.mjs';
 import { enginePaths, privateHost, runningPid, stopPrivateEngine } from './private-engine.mjs';
 import { createProgress } from './progress.mjs';
+import { obtainRunsc, runscConfig } from './runsc.mjs';
 import { dataFolder } from './settings.mjs';
 import os from 'node:os';
 
-const HELP = `Usage: npm run engine:start | engine:stop | engine:status
+const HELP = `Usage: npm run engine:start | engine:stop | engine:status | engine:runsc
 
 The private Docker engine of Secbox: a dockerd of its own, with its socket,
 data, log and pid file below <data>/engine. It is started by itself where no
@@ -16,6 +17,8 @@ other engine answers.
   start   install Debian's docker.io if there is no dockerd, and start it
   stop    stop it, and the sandboxes in it; its images stay for the next start
   status  say whether it runs, and which engine Secbox would use
+  runsc   install Debian's runsc (gVisor) if it is not there, and start the engine
+          with it, or tell the running one; Settings then choose it
 
 SECBOX_DATA_DIR  the data folder (default: data)
 SECBOX_ENGINE    external: never install or start an engine
@@ -34,6 +37,8 @@ await runCommand(async (signal) => {
       return stop(signal);
     case 'status':
       return status();
+    case 'runsc':
+      return runsc(signal);
     default:
       throw new Failure(`There is no engine command "${verb}".`, { remedy: HELP });
   }
@@ -61,6 +66,26 @@ async function stop(signal) {
   return 0;
 }
 
+/** @param {AbortSignal} signal */
+async function runsc(signal) {
+  const own = await ownEngine();
+  if (own !== undefined && own.host !== privateHost(enginePaths(dataFolder(process.env)))) {
+    throw new Failure(`Secbox uses the engine at ${own.host}, whose settings are not ours to change.`, {
+      remedy: `Install runsc there, add this to the engine's daemon.json, and reload it:\n${runscConfig('/usr/bin/runsc')}`,
+    });
+  }
+  if (engineMode(process.env) === 'external') throw new Failure('SECBOX_ENGINE=external forbids installing.');
+  const progress = createProgress({ stream: process.stdout, env: process.env });
+  const step = progress.step('runsc');
+  try {
+    await obtainRunsc({ env: process.env, signal, say: step.say });
+    step.done('is there');
+  } finally {
+    progress.close();
+  }
+  return start(signal);
+}
+
 async function status() {
   const paths = enginePaths(dataFolder(process.env));
   const pid = await runningPid(paths);
@@ -72,9 +97,14 @@ async function status() {
     const state = answer.answers ? 'running' : `running, but does not answer (${answer.reason})`;
     process.stdout.write(`private engine: ${state}, pid ${pid}, DOCKER_HOST=${host}, log ${paths.log}\n`);
   }
-  const own = await findEngine({ env: process.env, home: os.homedir(), platform: process.platform });
+  const own = await ownEngine();
   process.stdout.write(
     `engine Secbox uses: ${own === undefined ? 'the private one' : `${own.host} (${own.source})`}\n`,
   );
   return 0;
+}
+
+/** The engine that is there without us, if any. */
+function ownEngine() {
+  return findEngine({ env: process.env, home: os.homedir(), platform: process.platform });
 }

@@ -3,7 +3,13 @@ import { aptInstall, canUseApt } from './apt.mjs';
 import { EngineApi } from './engine-api.mjs';
 import { Failure } from './failure.mjs';
 import { findEngine } from './find-engine.mjs';
-import { enginePaths, privateEngineAnswers, privateHost, startPrivateEngine } from './private-engine.mjs';
+import {
+  enginePaths,
+  isConfigured,
+  privateEngineAnswers,
+  privateHost,
+  startPrivateEngine,
+} from './private-engine.mjs';
 import { findProgram, runProgram, systemPath } from './run-program.mjs';
 import { existsSync } from 'node:fs';
 
@@ -69,7 +75,7 @@ export async function openPrivateEngine({ env, dataDir, signal, say }) {
     const endpoint = { host: privateHost(paths), source: 'private' };
     return { endpoint, api: new EngineApi(endpoint), startedHere };
   };
-  if (await privateEngineAnswers(paths)) return engine(false);
+  if (isConfigured(paths, env) && (await privateEngineAnswers(paths))) return engine(false);
   const dockerd = await obtainDockerd({ env, signal, say });
   const { startedHere } = await startPrivateEngine(paths, { dockerd, env, signal, say });
   return engine(startedHere);

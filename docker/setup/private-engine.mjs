@@ -15,9 +15,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineApi } from './engine-api.mjs';
 import { Failure } from './failure.mjs';
+import { parseJson } from './json.mjs';
 import { withLock } from './lock.mjs';
 import { commandLine, isAlive } from './process-identity.mjs';
 import { systemPath } from './run-program.mjs';
+import { engineConfig } from './runsc.mjs';
 import { unmountBelow } from './unmount.mjs';
 
 const LONGEST_SOCKET_PATH = 107;
@@ -102,6 +104,45 @@ async function answersSoon(paths, signal) {
 }
 
 /**
+ * @param {EnginePaths} paths
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {boolean} whether our engine knows the runtimes that are installed now
+ */
+export function isConfigured(paths, env) {
+  return existsSync(paths.config) && readFileSync(paths.config, 'utf8') === engineConfig(env);
+}
+
+/**
+ * Tells a running engine of runtimes that came or went; its containers do not notice.
+ *
+ * @param {EnginePaths} paths
+ * @param {NodeJS.ProcessEnv} env
+ * @param {AbortSignal} signal
+ */
+async function configure(paths, env, signal) {
+  const pid = await runningPid(paths);
+  if (pid === undefined || isConfigured(paths, env)) return;
+  const config = engineConfig(env);
+  writeFileSync(paths.config, config);
+  process.kill(pid, 'SIGHUP');
+  const { runtimes } = /** @type {{ runtimes: Record<string, { path: string }> }} */ (parseJson(config));
+  const api = new EngineApi({ host: privateHost(paths) });
+  const deadline = Date.now() + START_MS;
+  for (;;) {
+    const info = /** @type {{ Runtimes: Record<string, { path?: string }> }} */ (
+      await api.call('GET', '/info')
+    );
+    if (Object.entries(runtimes).every(([name, { path }]) => info.Runtimes[name]?.path === path)) return;
+    if (Date.now() > deadline) {
+      throw new Failure('The private Docker engine did not take its new settings.', {
+        remedy: `Its log is ${paths.log}. Restart it: npm run engine:stop, then npm run engine:start`,
+      });
+    }
+    await sleep(50, undefined, { signal });
+  }
+}
+
+/**
  * Starts our dockerd unless it runs already. Of many callers at once only one
  * starts it, the others wait for it.
  *
@@ -115,7 +156,10 @@ export async function startPrivateEngine(paths, { dockerd, env, signal, say }) {
     paths.lock,
     { signal, timeoutMs: 300_000, onWait: (pid) => say(`waiting for another start (pid ${pid})`) },
     async () => {
-      if (await answersSoon(paths, signal)) return { startedHere: false };
+      if (await answersSoon(paths, signal)) {
+        await configure(paths, env, signal);
+        return { startedHere: false };
+      }
       say('starting dockerd');
       await clearRemains(paths);
       await launch(paths, dockerd, env, signal);
@@ -169,7 +213,7 @@ async function killOurContainers(paths) {
  */
 async function launch(paths, dockerd, env, signal) {
   mkdirSync(path.dirname(paths.socket), { recursive: true, mode: 0o711 });
-  writeFileSync(paths.config, '{}\n');
+  writeFileSync(paths.config, engineConfig(env));
   if (existsSync(paths.log) && statSync(paths.log).size > LOG_BYTES) renameSync(paths.log, `${paths.log}.1`);
   const logStart = existsSync(paths.log) ? statSync(paths.log).size : 0;
   const log = openSync(paths.log, 'a');

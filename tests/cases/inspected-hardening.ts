@@ -10,6 +10,7 @@ export function hardeningOf(inspected: Record<string, unknown>): Record<string, 
     User: Config['User'],
     WorkingDir: Config['WorkingDir'],
     Tty: Config['Tty'],
+    Healthcheck: Config['Healthcheck'],
     Labels: Object.fromEntries(Object.entries(Config.Labels).filter(([key]) => key.startsWith('secbox'))),
     HostConfig: {
       ...Object.fromEntries(listed),

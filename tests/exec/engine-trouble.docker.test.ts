@@ -77,6 +77,31 @@ describe('an engine in trouble', () => {
     while (!service.log().includes('exec.container_left')) await new Promise((done) => setTimeout(done, 20));
   });
 
+  test.each(['dockerode', 'cli'])(
+    'that answers no question does not hang the health check (%s)',
+    async (adapter) => {
+      const other = await startRunningService({
+        DOCKER_HOST: engine.dockerHost,
+        SECBOX_ENGINE_ADAPTER: adapter,
+      });
+      try {
+        engine.swallow(/^(GET|HEAD) /);
+        const response = await fetch(`${other.url}/sandbox/health`);
+        expect(response.status).toBe(503);
+        expect(await response.json()).toMatchObject({
+          status: 'degraded',
+          problems: expect.arrayContaining([
+            expect.stringMatching(/^engine: .*does not answer/),
+            expect.stringMatching(/^image: .*does not answer/),
+          ]),
+          database_writable: true,
+        });
+      } finally {
+        await other.close();
+      }
+    },
+  );
+
   test('whose stream breaks: the exec failed with a reason, and its container is gone', async () => {
     const running = service.shell('echo begun; touch begun; sleep 250');
     await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));

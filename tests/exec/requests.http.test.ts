@@ -215,6 +215,8 @@ describe('GET /sandbox/health', () => {
     expect(response.body).toEqual({
       status: 'ok',
       problems: [],
+      warnings: [],
+      runtime: { name: expect.any(String), offered: expect.arrayContaining(['runc']) },
       version: 'test',
       runtime_mode: 'linux',
       workspace_root_native: `${service.dataDir}/workspace`,

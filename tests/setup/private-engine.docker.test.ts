@@ -82,6 +82,29 @@ async function gone(pid: number): Promise<void> {
     expect(await command('status')).toContain('private engine: stopped');
   });
 
+  test('offers runsc where it is installed, and learns of another while it runs', async () => {
+    const runscOf = async ({ api }: { api: EngineApi }) => {
+      const { Runtimes } = (await api.call('GET', '/info')) as { Runtimes: Record<string, { path: string }> };
+      return Runtimes['runsc']?.path;
+    };
+    const openWith = async (name: string) => {
+      const folder = join(at.dataDir, name);
+      await mkdir(folder);
+      await writeFile(join(folder, 'runsc'), '#!/bin/sh\n', { mode: 0o755 });
+      const PATH = `${folder}:${process.env['PATH'] ?? ''}`;
+      return openPrivateEngine({
+        env: { ...env(), PATH },
+        dataDir: at.dataDir,
+        signal,
+        say: () => undefined,
+      });
+    };
+    expect(await runscOf(await openWith('one'))).toBe(join(at.dataDir, 'one/runsc'));
+    const pid = await runningPid(enginePaths(at.dataDir));
+    expect(await runscOf(await openWith('other'))).toBe(join(at.dataDir, 'other/runsc'));
+    expect(await runningPid(enginePaths(at.dataDir))).toBe(pid);
+  });
+
   test('changes nothing of the host network', async () => {
     const { api } = await open();
     const networks = (await api.call('GET', '/networks')) as { Name: string }[];

@@ -80,4 +80,13 @@ describe('config', () => {
     expect(readConfig({ DOCKER_CERT_PATH: '/c' }).dockerCertPath).toBeUndefined();
     expect(readConfig({ DOCKER_CERT_PATH: '/c', DOCKER_TLS_VERIFY: '1' }).dockerCertPath).toBe('/c');
   });
+
+  test('certificates are looked for where the docker program has them', () => {
+    const tls = { DOCKER_TLS_VERIFY: '1' };
+    expect(readConfig(tls, '/home/me').dockerCertPath).toBe('/home/me/.docker');
+    expect(readConfig({ ...tls, DOCKER_CONFIG: '/d' }, '/home/me').dockerCertPath).toBe('/d');
+    expect(
+      readConfig({ ...tls, DOCKER_CONFIG: '/d', DOCKER_CERT_PATH: '/c' }, '/home/me').dockerCertPath,
+    ).toBe('/c');
+  });
 });

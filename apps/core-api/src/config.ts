@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseDockerHost } from '@secbox/container-engine';
 import { logLevels, type LogLevel } from '@secbox/logging';
 import { isLoopback } from './loopback-only.js';
@@ -52,12 +53,13 @@ export const configVariables = [
   'DOCKER_TLS_VERIFY',
   'DOCKER_CONTEXT',
   'SECBOX_ENGINE_SOURCE',
+  'DOCKER_CONFIG',
 ] as const;
 
 export type ConfigVariable = (typeof configVariables)[number];
 
 /** Pure: the same environment gives the same frozen config, or one error that names every problem. */
-export function readConfig(environment: Environment): Config {
+export function readConfig(environment: Environment, home = homedir()): Config {
   const problems: string[] = [];
   const read = readerOf(environment, problems);
 
@@ -75,7 +77,9 @@ export function readConfig(environment: Environment): Config {
     logFormat: read.choice('SECBOX_LOG_FORMAT', 'auto', ['auto', 'json', 'pretty']),
     engineAdapter: read.choice('SECBOX_ENGINE_ADAPTER', 'dockerode', ['dockerode', 'cli']),
     dockerHost: read.optional('DOCKER_HOST'),
-    dockerCertPath: read.optional('DOCKER_TLS_VERIFY') && read.optional('DOCKER_CERT_PATH'),
+    dockerCertPath:
+      read.optional('DOCKER_TLS_VERIFY') &&
+      read.text('DOCKER_CERT_PATH', read.text('DOCKER_CONFIG', join(home, '.docker'))),
     dockerContext: read.text('DOCKER_CONTEXT', 'default'),
     engineSource: read.text('SECBOX_ENGINE_SOURCE', 'socket'),
   };

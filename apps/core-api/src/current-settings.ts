@@ -34,7 +34,8 @@ export class CurrentSettings {
   /** The part that policies are merged with. */
   policy(): PolicySettings {
     const { version, settings } = this.#current;
-    return { version, ...parseSettings(settings.policy ?? {}, undefined, '/policy') };
+    const policy = parseSettings(settings.policy ?? {}, undefined, '/policy');
+    return { version, ...policy, runtime: settings.sandbox?.runtime };
   }
 
   /** Checks and stores a new version in place of the one it says it replaces. */

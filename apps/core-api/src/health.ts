@@ -5,6 +5,7 @@ import type { Database } from '@secbox/database';
 import { artifactsLimit, type DiskLimits, type DiskReport } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import type { Config } from './config.js';
+import { runtimeNames, runtimeProblem, runtimeWarning } from './runtime.js';
 
 export type HealthCheck = () => Promise<Health>;
 
@@ -12,6 +13,8 @@ export interface Health {
   readonly status: 'ok' | 'degraded';
   /** What is wrong, in words; empty when all is well. */
   readonly problems: readonly string[];
+  /** What holds less than it should, although execs run. */
+  readonly warnings: readonly string[];
   readonly version: string;
   readonly runtime_mode: string;
   readonly workspace_root_native: string;
@@ -22,6 +25,8 @@ export interface Health {
   readonly docker_context: string;
   readonly docker_host: string;
   readonly engine_source: string;
+  /** What execs run under, and what the engine offers instead. */
+  readonly runtime: { readonly name: string; readonly offered: readonly string[] | null };
   readonly image: { readonly reference: string; readonly id: string | null };
   readonly disk: {
     readonly free_bytes: number;
@@ -54,6 +59,8 @@ export interface HealthParts {
   readonly disk: Pick<DiskLimits, 'report'>;
   /** Of an exec that asks for nothing else. */
   readonly maxArtifactsBytes: () => number;
+  /** The runtime in force. */
+  readonly runtime: () => string;
 }
 
 /** Asks every part at once; a part that fails is told, and hides none of the others. */
@@ -76,9 +83,14 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
     ]);
     if (docker && !image) problems.push(`image: ${config.sandboxImage} is not there; run "npm run image".`);
     if (disk.belowFloor) problems.push('disk: nearly full; no exec starts until there is room again.');
+    const runtime = parts.runtime();
+    const lost = docker && runtimeProblem(runtime, docker);
+    if (lost !== undefined) problems.push(`runtime: ${lost} No exec can run.`);
+    const warning = docker && runtimeWarning(runtime, docker);
     return {
       status: problems.length === 0 ? 'ok' : 'degraded',
       problems,
+      warnings: warning === undefined ? [] : [warning],
       version: parts.version,
       runtime_mode: parts.runtimeMode,
       workspace_root_native: workspace.root,
@@ -89,6 +101,7 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       docker_context: config.dockerContext,
       docker_host: parts.dockerHost,
       engine_source: config.engineSource,
+      runtime: { name: runtime, offered: docker ? runtimeNames(docker) : null },
       image: { reference: config.sandboxImage, id: image?.id ?? null },
       disk: diskPart(disk, parts.maxArtifactsBytes()),
     };

@@ -33,6 +33,7 @@ import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { CurrentSettings } from './current-settings.js';
 import { healthCheckOf } from './health.js';
+import { checkRuntime } from './runtime.js';
 
 export interface Service {
   /** Where it serves, with the port it got. */
@@ -70,8 +71,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
     const dockerHost = config.dockerHost ?? defaultDockerHost;
     const engine = await openEngine(options, dockerHost);
-    const { cpus, memoryBytes } = await engine.info();
-    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2) };
+    const { cpus, memoryBytes, defaultRuntime } = await engine.info();
+    const capacity = { cpus, memory_mb: Math.floor(memoryBytes / 1024 ** 2), defaultRuntime };
     const limitsOf = (settings: Settings) => admissionLimits(config, settings, capacity);
     const openWorkspace = (roots: WorkspaceRoots) =>
       Workspace.open({
@@ -81,6 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const settings = await CurrentSettings.load({
       check: async (changed) => {
         await openWorkspace(workspaceRoots(changed, dataDir));
+        await checkRuntime(changed, engine);
       },
       store: database.settings,
       capacity,
@@ -120,6 +122,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       maxArtifactsBytes: () =>
         mergePolicy({ engine: capacity, settings: settings.policy(), overrides: {} }).values
           .max_artifacts_bytes_total,
+      runtime: () => settings.get().settings.sandbox?.runtime ?? defaultRuntime,
     });
     const server = createServer(
       createApp({

@@ -1,4 +1,5 @@
 import type { ContainerId, EngineImage, EngineInfo, OwnedContainer } from './container-engine.js';
+import { imageOf, infoOf, type ImageAnswer, type InfoAnswer, type VersionAnswer } from './engine-answers.js';
 import { labels } from './hardening.js';
 
 /** What the docker program prints, and what we take from it. Each format stands beside its reader. */
@@ -45,40 +46,12 @@ export function readList(answer: string): ListedContainer[] {
 
 export const wholeFormat = '--format={{json .}}';
 
-/** Null where an image has no labels or no variables. */
 export function readImage(answer: string): EngineImage {
-  const { Id, Config } = JSON.parse(answer) as {
-    Id: string;
-    Config: { Labels?: Record<string, string> | null; Env?: string[] | null } | null;
-  };
-  return {
-    id: Id,
-    labels: Config?.Labels ?? {},
-    environment: Object.fromEntries((Config?.Env ?? []).map(splitVariable)),
-  };
-}
-
-function splitVariable(entry: string): [string, string] {
-  const at = entry.indexOf('=');
-  return at < 0 ? [entry, ''] : [entry.slice(0, at), entry.slice(at + 1)];
+  return imageOf(JSON.parse(answer) as ImageAnswer);
 }
 
 export const serverFormat = '--format={{json .Server}}';
 
 export function readInfo(info: string, server: string): EngineInfo {
-  const { OperatingSystem, NCPU, MemTotal, Runtimes } = JSON.parse(info) as {
-    OperatingSystem: string;
-    NCPU: number;
-    MemTotal: number;
-    Runtimes?: Record<string, unknown> | null;
-  };
-  const { Version, ApiVersion } = JSON.parse(server) as { Version: string; ApiVersion: string };
-  return {
-    version: Version,
-    apiVersion: ApiVersion,
-    operatingSystem: OperatingSystem,
-    cpus: NCPU,
-    memoryBytes: MemTotal,
-    runtimes: Object.keys(Runtimes ?? {}),
-  };
+  return infoOf(JSON.parse(info) as InfoAnswer, JSON.parse(server) as VersionAnswer);
 }

@@ -6,6 +6,7 @@ import type { ContainerSpec } from './container-engine.js';
 
 const spec: ContainerSpec = {
   imageId: `sha256:${'0'.repeat(64)}`,
+  runtime: 'runc',
   command: ['python3', '-c', 'pass', '--privileged'],
   environment: { SECRET: 'hunter2' },
   workingDirectory: '/workspace/work',
@@ -36,6 +37,7 @@ describe('the create command', () => {
       'create',
       '--pull=never',
       '--interactive',
+      '--runtime=runc',
       '--network=none',
       '--ipc=private',
       '--cap-drop=ALL',
@@ -54,6 +56,7 @@ describe('the create command', () => {
       '--ulimit=fsize=2147483648:2147483648',
       '--ulimit=nofile=1024:1024',
       '--log-driver=none',
+      '--no-healthcheck',
       '--restart=no',
       '--label=secbox=exec',
       '--label=secbox.exec_id=exec',

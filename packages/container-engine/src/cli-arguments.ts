@@ -3,6 +3,7 @@ import type { ContainerSpec } from './container-engine.js';
 import {
   bindMountsOf,
   labelsOf,
+  limitsOf,
   openFiles,
   sandboxUser,
   scratch,
@@ -20,12 +21,12 @@ export function createCommand(
   seccompProfilePath: string,
   variables: readonly string[],
 ): CliCommand {
-  const memory = limit('memoryBytes', spec.memoryBytes);
-  const maxFile = limit('maxFileBytes', spec.maxFileBytes);
+  const { memoryBytes, nanoCpus, pids, maxFileBytes } = limitsOf(spec);
   return [
     'create',
     '--pull=never',
     '--interactive',
+    `--runtime=${spec.runtime}`,
     '--network=none',
     '--ipc=private',
     '--cap-drop=ALL',
@@ -35,16 +36,18 @@ export function createCommand(
     `--read-only=${String(spec.readOnlyRoot)}`,
     ...Object.entries(scratch).map(([target, options]) => `--tmpfs=${target}:${options}`),
     `--shm-size=${sharedMemoryBytes}`,
-    `--memory=${memory}`,
+    `--memory=${memoryBytes}`,
     // Equal to memory: no swap, so a limit is a limit.
-    `--memory-swap=${memory}`,
-    `--cpus=${fromNano(limit('cpus', Math.round(spec.cpus * 1e9)))}`,
-    `--pids-limit=${limit('pids', spec.pids)}`,
+    `--memory-swap=${memoryBytes}`,
+    `--cpus=${fromNano(nanoCpus)}`,
+    `--pids-limit=${pids}`,
     '--ulimit=core=0:0',
-    `--ulimit=fsize=${maxFile}:${maxFile}`,
+    `--ulimit=fsize=${maxFileBytes}:${maxFileBytes}`,
     `--ulimit=nofile=${openFiles}:${openFiles}`,
     // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
     '--log-driver=none',
+    // An image's own check would run commands beside the init.
+    '--no-healthcheck',
     '--restart=no',
     ...Object.entries(labelsOf(spec)).map(([name, value]) => `--label=${name}=${value}`),
     // Not `--volume`, with which the engine would create a missing source as root.
@@ -65,12 +68,6 @@ function mountOf({ source, target, readOnly }: BindMount): string {
   return fields
     .map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field))
     .join(',');
-}
-
-/** The program takes 0 and less than 0 for no limit at all. */
-function limit(field: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
-  return value;
 }
 
 /** Digits only: the program refuses more than nine decimals, and JavaScript writes small numbers as 1e-9. */

@@ -50,7 +50,10 @@ describe('the Docker CLI and dockerode', () => {
 
   test('tell the same of an engine and of an image', async () => {
     const dockerode = await openDockerode();
-    const sorted = (info: EngineInfo) => ({ ...info, runtimes: info.runtimes.toSorted() });
+    const sorted = (info: EngineInfo) => ({
+      ...info,
+      runtimes: info.runtimes.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    });
     expect(sorted(await fixture.engine.info())).toEqual(sorted(await dockerode.info()));
     expect(await fixture.engine.findImage(imageReference)).toEqual(await dockerode.findImage(imageReference));
   });

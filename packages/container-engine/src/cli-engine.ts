@@ -28,6 +28,8 @@ import type {
   OwnedContainer,
 } from './container-engine.js';
 import { labels } from './hardening.js';
+import { unlessMissingRuntime } from './missing-runtime.js';
+import { questionMs } from './question.js';
 
 /** What every container gets, whatever its spec; the counterpart of `EngineHardening` for the program. */
 export interface CliHardening {
@@ -56,15 +58,16 @@ export class CliEngine implements ContainerEngine {
   async info(): Promise<EngineInfo> {
     // Without an engine `docker info` may say so and succeed; `docker version` fails.
     const [server, info] = await Promise.all([
-      this.#docker.answer(['version', serverFormat]),
-      this.#docker.answer(['info', wholeFormat]),
+      this.#docker.answerWithin(questionMs, ['version', serverFormat]),
+      this.#docker.answerWithin(questionMs, ['info', wholeFormat]),
     ]);
     return readInfo(info, server);
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
     try {
-      return readImage(await this.#docker.answer(['image', 'inspect', wholeFormat, '--', reference]));
+      const command = ['image', 'inspect', wholeFormat, '--', reference] as const;
+      return readImage(await this.#docker.answerWithin(questionMs, command));
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -72,9 +75,10 @@ export class CliEngine implements ContainerEngine {
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
-    const answer = await carryVariables(spec.environment, ({ options, environment }) =>
+    const creating = carryVariables(spec.environment, ({ options, environment }) =>
       this.#docker.answer(createCommand(spec, this.#seccompProfilePath, options), environment),
     );
+    const answer = await unlessMissingRuntime(creating);
     const id = answer.trim();
     if (!/^[0-9a-f]{64}$/.test(id)) throw new Error('docker create did not print the id of a container.');
     return id;
@@ -99,11 +103,12 @@ export class CliEngine implements ContainerEngine {
   async start(id: ContainerId): Promise<void> {
     const attachment = this.#attachments.get(id);
     if (attachment === undefined) {
-      await this.#docker.answer(['start', '--', id]);
+      await unlessMissingRuntime(this.#docker.answer(['start', '--', id]));
       return;
     }
     this.#attachments.delete(id);
-    await startAttached(this.#docker, id, attachment, (started) => this.#stateOf(started));
+    const starting = startAttached(this.#docker, id, attachment, (started) => this.#stateOf(started));
+    await unlessMissingRuntime(starting);
   }
 
   async wait(id: ContainerId): Promise<ContainerEnd> {

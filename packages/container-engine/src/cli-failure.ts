@@ -38,6 +38,14 @@ export function cliFailure(
   });
 }
 
+/** The engine took longer than it may. */
+export function lateAnswer(call: string, ms: number): Error {
+  return new SecboxError(
+    'engine_unavailable',
+    `The container engine does not answer (${call}: not in ${ms} ms).`,
+  );
+}
+
 /** The program could not be started at all: without it there is no engine for us. */
 export function programFailure(call: string, cause: unknown): Error {
   const { code = 'unknown' } = cause as { code?: string };

@@ -61,6 +61,7 @@ export class CliFixture {
     });
     return {
       imageId: this.#imageId,
+      runtime: 'runc',
       command,
       environment: {},
       workingDirectory: '/workspace/work',

@@ -5,7 +5,7 @@ import {
   type SpawnOptions,
 } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { cliFailure, programFailure } from './cli-failure.js';
+import { cliFailure, lateAnswer, programFailure } from './cli-failure.js';
 
 /** The docker program, and all that it knows of its surroundings. */
 export interface DockerCli {
@@ -40,10 +40,25 @@ export class DockerProgram {
   }
 
   /** Runs a command to its end and gives what it printed; `more` is added to its environment. */
-  async answer(command: CliCommand, more: Readonly<Record<string, string>> = {}): Promise<string> {
+  answer(command: CliCommand, more: Readonly<Record<string, string>> = {}): Promise<string> {
+    return this.#run(command, this.#options(more));
+  }
+
+  /** An answer that is there in time, or an engine that is not. */
+  async answerWithin(ms: number, command: CliCommand): Promise<string> {
+    const late = AbortSignal.timeout(ms);
+    try {
+      return await this.#run(command, { ...this.#options({}), signal: late, killSignal: 'SIGKILL' });
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw lateAnswer(command[0], ms);
+    }
+  }
+
+  async #run(command: CliCommand, options: SpawnOptions): Promise<string> {
     const [call] = command;
     const child: ChildProcessByStdio<null, Readable, Readable> = started(call, () =>
-      spawn(this.#cli.program, command, { ...this.#options(more), stdio: ['ignore', 'pipe', 'pipe'] }),
+      spawn(this.#cli.program, command, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }),
     );
     const stdout = gather(child.stdout, answerBytes, () => child.kill('SIGKILL'));
     const stderr = gather(child.stderr, messageBytes);

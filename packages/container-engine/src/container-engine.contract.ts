@@ -71,6 +71,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       });
       return {
         imageId,
+        runtime: 'runc',
         command,
         environment: {},
         workingDirectory: '/workspace/work',
@@ -127,7 +128,9 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       expect(info.operatingSystem).not.toBe('');
       expect(info.cpus).toBeGreaterThanOrEqual(1);
       expect(info.memoryBytes).toBeGreaterThan(512 * mebibyte);
-      expect(info.runtimes).toContain('runc');
+      expect(info.runtimes.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['runc', info.defaultRuntime]),
+      );
     });
 
     describe('an image', () => {

@@ -30,7 +30,15 @@ export interface EngineInfo {
   readonly operatingSystem: string;
   readonly cpus: number;
   readonly memoryBytes: number;
-  readonly runtimes: readonly string[];
+  /** What a container gets for which none is named. */
+  readonly defaultRuntime: string;
+  readonly runtimes: readonly EngineRuntime[];
+}
+
+export interface EngineRuntime {
+  readonly name: string;
+  /** What the engine starts it with. */
+  readonly args: readonly string[];
 }
 
 export interface EngineImage {
@@ -43,6 +51,8 @@ export interface EngineImage {
 
 export interface ContainerSpec {
   readonly imageId: string;
+  /** Named always: an engine's default may change, and what was recorded must be what runs. */
+  readonly runtime: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDirectory: string;

@@ -5,6 +5,7 @@ import { createOptions } from './dockerode-create.js';
 
 const spec: ContainerSpec = {
   imageId: `sha256:${'0'.repeat(64)}`,
+  runtime: 'runc',
   command: ['python3', '-c', 'pass'],
   environment: { A: '1', B: 'x=y' },
   workingDirectory: '/workspace/work',
@@ -29,6 +30,7 @@ describe('the create call', () => {
       Image: spec.imageId,
       Cmd: spec.command,
       Entrypoint: [],
+      Healthcheck: { Test: ['NONE'] },
       Env: ['A=1', 'B=x=y'],
       WorkingDir: '/workspace/work',
       User: '1000:1000',
@@ -40,6 +42,7 @@ describe('the create call', () => {
       StdinOnce: true,
       Tty: false,
       HostConfig: {
+        Runtime: 'runc',
         NetworkMode: 'none',
         IpcMode: 'private',
         PidMode: '',
@@ -122,6 +125,17 @@ describe('the create call', () => {
   ])('is refused where a limit is none to the engine: %p', (changes) => {
     const [field = ''] = Object.keys(changes);
     expect(() => createOptions({ ...spec, ...changes }, profile)).toThrow(field);
+  });
+
+  test.each([
+    ['runc', 64, 64],
+    ['runc', 2048, 2048],
+    ['runsc', 8, 112],
+    ['runsc', 256, 1600],
+    ['runsc', 2048, 2048],
+  ])('under %s, %d processes are %d tasks', (runtime, pids, tasks) => {
+    const { HostConfig } = createOptions({ ...spec, runtime, pids }, profile);
+    expect(HostConfig).toMatchObject({ Runtime: runtime, PidsLimit: tasks });
   });
 
   test.each<Partial<ContainerSpec>>([{ cpus: 0.01 }, { cpus: 1e-9 }, { pids: 1 }, { memoryBytes: 1 }])(

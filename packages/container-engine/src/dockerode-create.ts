@@ -1,14 +1,24 @@
 import type { ContainerCreateOptions } from 'dockerode';
 import type { ContainerSpec } from './container-engine.js';
-import { bindMountsOf, labelsOf, openFiles, sandboxUser, scratch, sharedMemoryBytes } from './hardening.js';
+import {
+  bindMountsOf,
+  labelsOf,
+  limitsOf,
+  openFiles,
+  sandboxUser,
+  scratch,
+  sharedMemoryBytes,
+} from './hardening.js';
 
 /** The create call of one hardened container. `tests/` holds the engine's own view of it as a golden file. */
 export function createOptions(spec: ContainerSpec, seccompProfile: string): ContainerCreateOptions {
-  const maxFile = limit('maxFileBytes', spec.maxFileBytes);
+  const { memoryBytes, nanoCpus, pids, maxFileBytes } = limitsOf(spec);
   return {
     Image: spec.imageId,
     Cmd: [...spec.command],
     Entrypoint: [],
+    // An image's own check would run commands beside the init.
+    Healthcheck: { Test: ['NONE'] },
     Env: Object.entries(spec.environment).map(([name, value]) => `${name}=${value}`),
     WorkingDir: spec.workingDirectory,
     User: sandboxUser,
@@ -20,6 +30,7 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
     StdinOnce: true,
     Tty: false,
     HostConfig: {
+      Runtime: spec.runtime,
       // Not `NetworkDisabled`: with that the engine leaves /etc/hosts empty, and localhost has no address.
       NetworkMode: 'none',
       IpcMode: 'private',
@@ -32,14 +43,14 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       ReadonlyRootfs: spec.readOnlyRoot,
       Tmpfs: { ...scratch },
       ShmSize: sharedMemoryBytes,
-      Memory: limit('memoryBytes', spec.memoryBytes),
+      Memory: memoryBytes,
       // Equal to Memory: no swap, so a limit is a limit.
-      MemorySwap: limit('memoryBytes', spec.memoryBytes),
-      NanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
-      PidsLimit: limit('pids', spec.pids),
+      MemorySwap: memoryBytes,
+      NanoCpus: nanoCpus,
+      PidsLimit: pids,
       Ulimits: [
         { Name: 'core', Soft: 0, Hard: 0 },
-        { Name: 'fsize', Soft: maxFile, Hard: maxFile },
+        { Name: 'fsize', Soft: maxFileBytes, Hard: maxFileBytes },
         { Name: 'nofile', Soft: openFiles, Hard: openFiles },
       ],
       // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
@@ -57,10 +68,4 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       RestartPolicy: { Name: 'no' },
     },
   };
-}
-
-/** The engine reads 0, less than 0 and null (which NaN and Infinity become on the wire) as no limit at all. */
-function limit(field: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
-  return value;
 }

@@ -1,5 +1,6 @@
 import Docker from 'dockerode';
 import type { Duplex, Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { SecboxError } from '@secbox/contracts';
 import type {
   Attachment,
@@ -14,43 +15,38 @@ import type {
 import { demultiplex } from './demultiplex.js';
 import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
+import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
 import { labels, type EngineHardening } from './hardening.js';
+import { unlessMissingRuntime } from './missing-runtime.js';
+import { questionMs } from './question.js';
 
 /** Talks to the engine's HTTP API. */
 export class DockerodeEngine implements ContainerEngine {
   readonly #docker: Docker;
+  /** For questions, to which a silent engine loses the connection. */
+  readonly #asked: Docker;
   readonly #seccompProfile: string;
 
   constructor(endpoint: EngineEndpoint, { seccompProfile }: EngineHardening) {
     this.#docker = new Docker({ ...noEnvironment, ...endpoint });
+    this.#asked = new Docker({ ...noEnvironment, ...endpoint, timeout: questionMs });
     this.#seccompProfile = seccompProfile;
   }
 
   async info(): Promise<EngineInfo> {
-    const [facts, version] = await told(
-      'info',
-      Promise.all([this.#docker.info() as Promise<InfoAnswer>, this.#docker.version()]),
-    );
-    return {
-      version: version.Version,
-      apiVersion: version.ApiVersion,
-      operatingSystem: facts.OperatingSystem,
-      cpus: facts.NCPU,
-      memoryBytes: facts.MemTotal,
-      runtimes: Object.keys(facts.Runtimes ?? {}),
-    };
+    const calls = [this.#asked.info() as Promise<InfoAnswer>, this.#asked.version()] as const;
+    return infoOf(...(await told('info', inTime(Promise.all(calls)))));
   }
 
   async findImage(reference: string): Promise<EngineImage | undefined> {
-    const image = await unless([404], told('image inspect', this.#docker.getImage(reference).inspect()));
+    const found = told('image inspect', inTime(this.#asked.getImage(reference).inspect()));
+    const image = await unless([404], found);
     return image && imageOf(image);
   }
 
   async create(spec: ContainerSpec): Promise<ContainerId> {
-    const container = await told(
-      'create',
-      this.#docker.createContainer(createOptions(spec, this.#seccompProfile)),
-    );
+    const creating = this.#docker.createContainer(createOptions(spec, this.#seccompProfile));
+    const container = await unlessMissingRuntime(told('create', creating));
     return container.id;
   }
 
@@ -67,7 +63,7 @@ export class DockerodeEngine implements ContainerEngine {
   }
 
   async start(id: ContainerId): Promise<void> {
-    await told('start', this.#docker.getContainer(id).start());
+    await unlessMissingRuntime(told('start', this.#docker.getContainer(id).start()));
   }
 
   async wait(id: ContainerId): Promise<ContainerEnd> {
@@ -142,29 +138,6 @@ interface Modem {
   dial(call: object, answered: (error: Error | null, stream: Readable | null) => void): void;
 }
 
-/** The part of the engine's info that we use; dockerode leaves it untyped. */
-interface InfoAnswer {
-  readonly OperatingSystem: string;
-  readonly NCPU: number;
-  readonly MemTotal: number;
-  readonly Runtimes?: Readonly<Record<string, unknown>>;
-}
-
-/** The engine says null where an image has no labels or no variables, and dockerode's types do not. */
-function imageOf({ Id, Config }: { Id: string; Config: unknown }): EngineImage {
-  const { Labels, Env } = Config as { Labels?: Record<string, string> | null; Env?: string[] | null };
-  return {
-    id: Id,
-    labels: Labels ?? {},
-    environment: Object.fromEntries((Env ?? []).map((entry) => splitOnce(entry, '='))),
-  };
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + separator.length)];
-}
-
 const unreachable = [
   'ECONNREFUSED',
   'ENOENT',
@@ -194,6 +167,19 @@ async function told<T>(call: string, answer: Promise<T>): Promise<T> {
       );
     }
     throw error;
+  }
+}
+
+/** dockerode does not tell when a connection is lost after the answer began, so its own bound is not enough. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const bound = pause(questionMs, undefined, { signal: late.signal }).then(() => {
+    throw Object.assign(new Error('The answer is late.'), { code: 'ETIMEDOUT' });
+  });
+  try {
+    return await Promise.race([answer, bound]);
+  } finally {
+    late.abort();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ContainerSpec } from './container-engine.js';
+import { isGvisor } from './gvisor.js';
 
 /** Where the mounts appear inside; programs and manifests rely on these names. */
 export const containerPaths = {
@@ -39,6 +40,35 @@ export function labelsOf(spec: Pick<ContainerSpec, 'owner'>): Record<string, str
     ...(spec.owner.execId === undefined ? {} : { [labels.execId]: spec.owner.execId }),
     [labels.dataDir]: spec.owner.dataDir,
   };
+}
+
+/** In the engine's units. */
+export function limitsOf(
+  spec: Pick<ContainerSpec, 'runtime' | 'memoryBytes' | 'cpus' | 'pids' | 'maxFileBytes'>,
+) {
+  return {
+    memoryBytes: limit('memoryBytes', spec.memoryBytes),
+    nanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
+    pids: tasksOf(spec.runtime, limit('pids', spec.pids)),
+    maxFileBytes: limit('maxFileBytes', spec.maxFileBytes),
+  };
+}
+
+/**
+ * The kernel counts tasks. A process is one, but under gVisor it takes five or six of the host's, beside
+ * some forty of gVisor's own: counted plainly, 64 would not let a shell start. However many are asked for,
+ * one sandbox has no more of them than a policy can allow it without gVisor.
+ */
+function tasksOf(runtime: string, processes: number): number {
+  return isGvisor(runtime) ? Math.min(64 + 6 * processes, mostGvisorTasks) : processes;
+}
+
+const mostGvisorTasks = 2048;
+
+/** Engines read 0, less than 0 and null (which NaN and Infinity become on the wire) as no limit at all. */
+function limit(field: string, value: number): number {
+  if (!Number.isSafeInteger(value) || value <= 0) throw new RangeError(`${field} of ${value} is no limit.`);
+  return value;
 }
 
 export interface BindMount {

@@ -7,6 +7,7 @@ export type {
   ContainerSpec,
   EngineImage,
   EngineInfo,
+  EngineRuntime,
   OutputChunk,
   OwnedContainer,
 } from './container-engine.js';
@@ -14,6 +15,7 @@ export { CliEngine, type CliHardening } from './cli-engine.js';
 export type { DockerCli } from './cli-process.js';
 export { DockerodeEngine } from './dockerode-engine.js';
 export { defaultDockerHost, parseDockerHost, type EngineEndpoint } from './endpoint.js';
+export { isGvisor } from './gvisor.js';
 export { bindMountsOf, containerPaths, labels, type EngineHardening } from './hardening.js';
 export { hasInit, initPath } from './init-image.js';
 export { InitError } from './init/init-error.js';

@@ -40,6 +40,7 @@ export const errorCodes = {
   body_too_large: { kind: 'too_large' },
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },
+  runtime_missing: { kind: 'unavailable' },
   database_unavailable: { kind: 'unavailable' },
   disk_full: { kind: 'unavailable' },
   work_unavailable: { kind: 'unavailable' },

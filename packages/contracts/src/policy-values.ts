@@ -52,6 +52,8 @@ export interface PolicySnapshot {
    * down to a ceiling has the one who set that ceiling.
    */
   readonly sources: Readonly<Record<LimitField | 'net.mode' | 'read_only_root', PolicyAuthority>>;
+  /** What the container is made with. No request and no skill has a word in it. */
+  readonly runtime: { readonly value: string; readonly layer: 'settings' | 'engine' };
   /** 0 when no Settings were ever stored. */
   readonly settings_version: number;
 }

@@ -12,6 +12,8 @@ export interface SandboxSettings {
   readonly project_work_mb?: number;
   /** What stays free for the database, whatever execs write. */
   readonly min_free_mb?: number;
+  /** One that the engine offers, by its name there; absent: the engine's default. */
+  readonly runtime?: string;
   /** Where projects lie; taken when the server starts. */
   readonly workspace_root_win?: string;
   readonly workspace_root_wsl?: string;
@@ -40,6 +42,7 @@ export const settingsSchema = {
         max_queued_execs: { type: 'integer', minimum: 0, maximum: 100_000 },
         project_work_mb: { type: 'integer', minimum: 32, maximum: 1_048_576 },
         min_free_mb: { type: 'integer', minimum: 1, maximum: 1_048_576 },
+        runtime: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
         workspace_root_win: path,
         workspace_root_wsl: path,
         workspace_root: path,

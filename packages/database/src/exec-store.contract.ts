@@ -67,6 +67,7 @@ export function submissionOf(changes: Partial<ExecSubmission> = {}): ExecSubmiss
         pids: 'system',
         read_only_root: 'settings',
       },
+      runtime: { value: 'runc', layer: 'engine' },
       settings_version: 7,
     },
     artifacts_path: '/data/projects/project-1/artifacts/x',

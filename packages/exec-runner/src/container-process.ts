@@ -80,7 +80,7 @@ function endOf({ end, oomKills, cpuMicros, peakBytes }: InitExit): ProcessEnd {
         ? { code: end.code, signal: null }
         : { code: 128 + end.signal, signal: end.signal },
     ...(oomKills === undefined ? {} : { oomKills }),
-    cpuMs: Math.round(cpuMicros / 1000),
+    ...(cpuMicros === undefined ? {} : { cpuMs: Math.round(cpuMicros / 1000) }),
     ...(peakBytes === undefined ? {} : { peakMemoryBytes: peakBytes }),
   };
 }

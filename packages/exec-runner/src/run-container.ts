@@ -1,5 +1,6 @@
 import {
   InitError,
+  isGvisor,
   type ContainerEnd,
   type ContainerEngine,
   type ContainerId,
@@ -69,7 +70,8 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     throw error;
   });
   const [ended] = await Promise.allSettled([runCreated(run, id)]);
-  if (ended.status === 'fulfilled' && ended.value.end === 'told') run.inBackground(removeDead(run, id));
+  if (ended.status === 'fulfilled' && ended.value.end === 'told' && !isGvisor(run.spec.runtime))
+    run.inBackground(removeDead(run, id));
   else await removeSurely(run, id);
   if (ended.status === 'rejected') throw ended.reason;
   return ended.value.result;
@@ -127,7 +129,9 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
       await step('init', undefined, ready);
       const end = await process.run(run.command, run.outputs).catch(lostInit);
       const result =
-        end === 'lost' ? await lostResult(engine, id) : await resultOf(end, () => engine.wait(id));
+        end === 'lost'
+          ? await lostResult(engine, id)
+          : await resultOf(believed(end, run.spec.runtime), () => engine.wait(id));
       return {
         result: { ...result, timedOut: deadline.passed() },
         end: end !== 'lost' && end.exit ? 'told' : 'seen',
@@ -140,10 +144,20 @@ async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
   }
 }
 
-/** An init that dies under the command, or cannot be heard any more: how the command ended is unknown. */
+/** An init that dies under the command, or can be understood no more: how the command ended is unknown. */
 function lostInit(error: unknown): 'lost' {
-  if (error instanceof InitError && error.code === 'gone') return 'lost';
+  if (error instanceof InitError && (error.code === 'gone' || error.code === 'protocol')) return 'lost';
   throw error;
+}
+
+/**
+ * Under gVisor a program can write to the streams of its init, so all that comes through them is its own
+ * word: good enough for its output and its exit code, but not for figures about it.
+ */
+function believed(end: ProcessEnd, runtime: string): ProcessEnd {
+  if (!isGvisor(runtime)) return end;
+  const { exit, failure } = end;
+  return { ...(exit && { exit }), ...(failure !== undefined && { failure }) };
 }
 
 /** One call of the engine, which may hang: it is left behind when the exec is stopped or it takes too long. */

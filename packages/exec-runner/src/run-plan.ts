@@ -170,6 +170,7 @@ function specOf({ plan, dataDir, disk }: PlanRun, mounts: ContainerSpec['mounts'
   const { values } = plan.policy;
   return {
     imageId: plan.image.id,
+    runtime: plan.policy.runtime.value,
     ...(plan.image.hasInit ? initProcess : processOf(plan)),
     mounts,
     memoryBytes: values.memory_mb * 1024 ** 2,

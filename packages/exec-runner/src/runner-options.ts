@@ -1,7 +1,7 @@
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { ExecId, ExecRecord, ExecSubmission, FinishedExec } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
-import type { EngineCapacity, PolicySettings } from '@secbox/policy';
+import type { PolicyEngine, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
 import type { AdmissionLimits } from './admission.js';
 import type { DiskLimits } from './disk/disk-limits.js';
@@ -27,7 +27,7 @@ export interface ExecRunnerOptions {
   readonly vault: Vault;
   /** Marks our containers, so that clean-up touches no one else's. */
   readonly dataDir: string;
-  readonly capacity: EngineCapacity;
+  readonly capacity: PolicyEngine;
   /** The administrator's part in every policy, as it is at this moment. */
   readonly policySettings: () => PolicySettings;
   readonly admission: AdmissionLimits;

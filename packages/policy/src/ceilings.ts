@@ -23,6 +23,12 @@ export interface EngineCapacity {
   readonly memory_mb: number;
 }
 
+/** The engine as a policy sees it. */
+export interface PolicyEngine extends EngineCapacity {
+  /** What it makes containers with unless Settings say otherwise. */
+  readonly defaultRuntime: string;
+}
+
 const megabyte = 1024 * 1024;
 
 /** What no layer can go past, built in. */

@@ -1,4 +1,4 @@
-export { hardCeilings, type EngineCapacity, type PolicyCeilings } from './ceilings.js';
+export { hardCeilings, type EngineCapacity, type PolicyCeilings, type PolicyEngine } from './ceilings.js';
 export { systemDefaults } from './defaults.js';
 export type { PolicyLimits, PolicyOverrides, PolicySettings } from './layers.js';
 export { limitForms } from './limits.js';

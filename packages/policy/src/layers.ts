@@ -15,4 +15,5 @@ export interface PolicySettings {
   readonly values: PolicyOverrides;
   /** The loosest that manifests and requests may ask for. */
   readonly ceilings: PolicyLimits;
+  readonly runtime?: string | undefined;
 }

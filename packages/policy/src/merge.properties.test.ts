@@ -46,6 +46,7 @@ const inputs: fc.Arbitrary<PolicyInputs> = fc.record(
     engine: fc.record({
       cpus: fc.integer({ min: 1, max: 64 }),
       memory_mb: fc.integer({ min: 32, max: 65_536 }),
+      defaultRuntime: fc.constant('runc'),
     }),
     settings: fc.record({ version: fc.nat(), values: limits, ceilings: limits }),
     manifest: layer,

@@ -4,7 +4,7 @@ import { hardCeilings } from './ceilings.js';
 import { systemDefaults } from './defaults.js';
 import { mergePolicy, type PolicyInputs } from './merge.js';
 
-const engine = { cpus: 4, memory_mb: 4096 };
+const engine = { cpus: 4, memory_mb: 4096, defaultRuntime: 'runc' };
 
 function refusal(inputs: Omit<PolicyInputs, 'engine'>): SecboxError {
   try {
@@ -83,7 +83,7 @@ describe('mergePolicy', () => {
   });
 
   it('cuts the system defaults down to a small engine', () => {
-    const snapshot = mergePolicy({ engine: { cpus: 0.5, memory_mb: 256.9 } });
+    const snapshot = mergePolicy({ engine: { ...engine, cpus: 0.5, memory_mb: 256.9 } });
     expect(snapshot.values).toMatchObject({ memory_mb: 256, cpu_cores: 0.5 });
     expect(snapshot.sources).toMatchObject({ memory_mb: 'engine', cpu_cores: 'engine' });
   });
@@ -93,9 +93,19 @@ describe('mergePolicy', () => {
     { cpus: NaN, memory_mb: 1024 },
     { cpus: 2, memory_mb: 31.9 },
   ])('takes %j for no engine', (broken) => {
-    expect(() => mergePolicy({ engine: broken })).toThrow(
+    expect(() => mergePolicy({ engine: { ...engine, ...broken } })).toThrow(
       expect.objectContaining({ code: 'engine_unavailable' }),
     );
+  });
+
+  it("has the engine's runtime unless Settings name one", () => {
+    expect(mergePolicy({ engine }).runtime).toEqual({ value: 'runc', layer: 'engine' });
+    const settings = { version: 1, values: {}, ceilings: {} };
+    expect(mergePolicy({ engine, settings }).runtime).toEqual({ value: 'runc', layer: 'engine' });
+    expect(mergePolicy({ engine, settings: { ...settings, runtime: 'runsc' } }).runtime).toEqual({
+      value: 'runsc',
+      layer: 'settings',
+    });
   });
 
   it('freezes the snapshot in depth', () => {

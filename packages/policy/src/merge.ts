@@ -6,7 +6,7 @@ import {
   outerCeilings,
   perLimit,
   tightenedBy,
-  type EngineCapacity,
+  type PolicyEngine,
 } from './ceilings.js';
 import { systemDefaults } from './defaults.js';
 import type { PolicyOverrides, PolicySettings } from './layers.js';
@@ -16,7 +16,7 @@ import { invalidPolicy, policyExceeded, type PolicyAuthority, type PolicyProblem
 import { readSettings } from './settings.js';
 
 export interface PolicyInputs {
-  readonly engine: EngineCapacity;
+  readonly engine: PolicyEngine;
   readonly settings?: PolicySettings | undefined;
   /** The limits of the skill, when one is run. */
   readonly manifest?: PolicyOverrides | undefined;
@@ -77,8 +77,15 @@ export function mergePolicy(inputs: PolicyInputs): PolicySnapshot {
       ...perLimit((field) => limits[field].source),
       read_only_root: readOnlyRoot.source,
     },
+    runtime: runtimeOf(inputs),
     settings_version: inputs.settings?.version ?? 0,
   });
+}
+
+function runtimeOf({ engine, settings }: PolicyInputs): PolicySnapshot['runtime'] {
+  return settings?.runtime === undefined
+    ? { value: engine.defaultRuntime, layer: 'engine' }
+    : { value: settings.runtime, layer: 'settings' };
 }
 
 interface Settled<Value> {

@@ -17,7 +17,7 @@ export interface UncheckedSettings {
   readonly ceilings?: unknown;
 }
 
-type SettingsContent = Omit<PolicySettings, 'version'>;
+type SettingsContent = Pick<PolicySettings, 'values' | 'ceilings'>;
 
 interface SettingsReading {
   readonly settings: SettingsContent;

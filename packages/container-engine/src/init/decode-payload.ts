@@ -63,7 +63,7 @@ function exit(payload: Buffer): InitExit {
     alone: (flags & exitFlags.alone) !== 0,
     oomKills: sources & measured.oom ? payload.readUInt32BE(4) : undefined,
     wallMicros: Number(payload.readBigUInt64BE(8)),
-    cpuMicros: Number(payload.readBigUInt64BE(16)),
+    cpuMicros: sources & measured.cpu ? Number(payload.readBigUInt64BE(16)) : undefined,
     peakBytes: sources & measured.peak ? Number(payload.readBigUInt64BE(24)) : undefined,
     maxRssBytes: Number(payload.readBigUInt64BE(32)),
   };

@@ -71,7 +71,13 @@ describe('FrameDecoder', () => {
   test('does not tell what was not measured', () => {
     const frames = decode(encodeFrame(toHost.exit, hex(`01 09 00 00${'00'.repeat(36)}`)));
     expect(frames[0]).toMatchObject({
-      exit: { end: { kind: 'signaled', signal: 9 }, alone: false, oomKills: undefined, peakBytes: undefined },
+      exit: {
+        end: { kind: 'signaled', signal: 9 },
+        alone: false,
+        oomKills: undefined,
+        cpuMicros: undefined,
+        peakBytes: undefined,
+      },
     });
   });
 

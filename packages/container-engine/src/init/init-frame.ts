@@ -20,8 +20,8 @@ export interface InitExit {
   /** Processes that the OOM killer ended; undefined where the cgroup does not tell. */
   readonly oomKills: number | undefined;
   readonly wallMicros: number;
-  /** Of every process of the container, or, where the cgroup does not tell, of those that were waited for. */
-  readonly cpuMicros: number;
+  /** Of every process of the container; undefined where the cgroup does not tell. */
+  readonly cpuMicros: number | undefined;
   /** Of the whole container since its start, page cache included; undefined where the cgroup does not tell. */
   readonly peakBytes: number | undefined;
   /** Of the largest single process. */

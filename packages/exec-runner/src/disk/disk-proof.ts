@@ -88,8 +88,10 @@ async function runScript(
 ): Promise<number> {
   const image = await engine.findImage(imageReference);
   if (!image) throw new SecboxError('image_missing', `The engine does not have the image ${imageReference}.`);
+  const { defaultRuntime } = await engine.info();
   const id = await engine.create({
     imageId: image.id,
+    runtime: defaultRuntime,
     command: ['sh', '-c', script, mark],
     environment: {},
     workingDirectory: containerPaths.work,
