@@ -1,8 +1,36 @@
 export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
 export { SecboxError, type SecboxErrorOptions } from './errors.js';
 export { answeredOutputBytes, type ArtifactSummary, type ExecAnswer } from './exec-answer.js';
-export type { ExecOutcome, ExecRecord, ExecSubmission, FinishedExec } from './exec-record.js';
-export { execStatuses, isFinal, type ExecStatus, type FinalExecStatus } from './exec-status.js';
+export {
+  artifactKinds,
+  dropReasons,
+  noEvidence,
+  type ArtifactKind,
+  type ArtifactRecord,
+  type DropReason,
+  type ExecEvidence,
+  type InputRecord,
+} from './exec-evidence.js';
+export {
+  defaultTenant,
+  startModes,
+  type EndedExec,
+  type ExecOutcome,
+  type ExecRecord,
+  type ExecStart,
+  type ExecSubmission,
+  type FinishedExec,
+  type SandboxType,
+  type StartMode,
+} from './exec-record.js';
+export {
+  execStatuses,
+  isFinal,
+  nextStatuses,
+  statusesBefore,
+  type ExecStatus,
+  type FinalExecStatus,
+} from './exec-status.js';
 export {
   execIdPattern,
   namePattern,

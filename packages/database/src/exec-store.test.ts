@@ -3,7 +3,7 @@ import { newExecId } from '@secbox/contracts';
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import { readFile, writeFile } from 'node:fs/promises';
 import { env } from 'node:process';
-import { finishedOf, submissionOf } from './exec-store.contract.js';
+import { finishedOf, start, submissionOf } from './exec-store.contract.js';
 import { ExecStore } from './exec-store.js';
 import type { Tables } from './tables.js';
 
@@ -11,10 +11,10 @@ const committed = new URL('exec-store.sql', import.meta.url);
 
 const calls: Readonly<Record<string, (store: ExecStore) => Promise<unknown>>> = {
   insert: (store) => store.insert(submissionOf()),
-  markRunning: (store) => store.markRunning(newExecId(), '2024-05-01T10:00:00.000Z'),
+  markRunning: (store) => store.markRunning(newExecId(), start),
   finish: (store) => store.finish(newExecId(), finishedOf('succeeded')),
   find: (store) => store.find(newExecId()),
-  findByIdempotencyKey: (store) => store.findByIdempotencyKey('key'),
+  findByIdempotencyKey: (store) => store.findByIdempotencyKey('default', 'key'),
   unfinished: (store) => store.unfinished(),
 };
 

@@ -3,6 +3,7 @@ import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { migrations } from '@secbox/migrations';
 import { SecboxError } from '@secbox/contracts';
 import { ExecStore } from './exec-store.js';
+import { withPreparedStatements } from './prepared-statements.js';
 import { SettingsStore } from './settings-store.js';
 import type { Tables } from './tables.js';
 
@@ -17,7 +18,7 @@ export interface Database {
 /** Opens the database file, making or upgrading it as needed. */
 export async function openDatabase(path: string): Promise<Database> {
   const sqlite = openFile(path);
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite) }) });
   try {
     await migrate(db, path);
     // An up-to-date file opens read-only without a word.

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   SecboxError,
+  defaultTenant,
   newExecId,
   parseProjectId,
   type ExecId,
@@ -89,11 +90,14 @@ export function submissionOf(
 ): ExecSubmission {
   return {
     exec_id: plan.execId,
+    tenant: defaultTenant,
+    actor: null,
     project_id: plan.projectId,
     task_id: plan.taskId,
     conversation_id: plan.conversationId,
     skill_id: null,
     kind: plan.command.kind,
+    sandbox_type: 'docker',
     image: plan.image.reference,
     image_digest: plan.image.id,
     cmd: plan.command.command,

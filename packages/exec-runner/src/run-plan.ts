@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
+import type { EndedExec, ExecSubmission } from '@secbox/contracts';
 import {
   collectArtifacts,
   Directory,
@@ -12,6 +12,7 @@ import {
   type WrittenInput,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
+import { artifactsOf } from './exec-evidence.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import type { ExecPlan } from './exec-plan.js';
@@ -28,7 +29,7 @@ export interface PlanRun extends Pick<ExecRunnerOptions, 'engine' | 'workspace' 
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
-  readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
+  readonly admit: (work: () => Promise<EndedExec>) => Promise<EndedExec>;
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
@@ -37,7 +38,7 @@ const maxArtifactDepth = 32;
 const maxArtifactPathBytes = 1024 ** 2;
 
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
-export async function runPlan(run: PlanRun): Promise<FinishedExec> {
+export async function runPlan(run: PlanRun): Promise<EndedExec> {
   const { plan, workspace } = run;
   run.stop.throwIfAborted();
   const folders = await workspace.prepare(plan.projectId, plan.execId);
@@ -60,8 +61,10 @@ async function runWithInputs(
   run: PlanRun,
   folders: ExecFolders,
   inputs: readonly WrittenInput[],
-): Promise<FinishedExec> {
+): Promise<EndedExec> {
   const { plan } = run;
+  const queueMs = Math.max(0, Date.now() - Date.parse(run.submission.created_at));
+  const waited = { queue_ms: queueMs, start_mode: 'cold' } as const;
   return within(Directory.open(folders.spool), async (spool) => {
     const stdout = await OutputFile.create(
       spool,
@@ -87,7 +90,7 @@ async function runWithInputs(
       onLeftover: run.onLeftover,
       onStarting: async () => {
         startedAt = new Date();
-        await run.records.markRunning(plan.execId, startedAt.toISOString());
+        await run.records.markRunning(plan.execId, { started_at: startedAt.toISOString(), ...waited });
         run.progress.report();
       },
     });
@@ -112,7 +115,7 @@ async function runWithInputs(
       });
       const evidence = {
         submission: run.submission,
-        startedAt: startedAt.toISOString(),
+        start: { started_at: startedAt.toISOString(), ...waited },
         finished,
         mounts: folders.mounts,
         inputs,
@@ -121,7 +124,7 @@ async function runWithInputs(
         setAside,
       };
       await publishResults(spool, artifacts, { manifest: manifestOf(evidence), meta: metaOf(evidence) });
-      return finished;
+      return { ...finished, evidence: { inputs, artifacts: artifactsOf(output, collection) } };
     });
   });
 }
