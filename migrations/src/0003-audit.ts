@@ -66,16 +66,21 @@ async function makeExecs(db: Kysely<unknown>, sqlite: boolean): Promise<void> {
   const key = sqlite ? [] : ['seq'];
   for (const columns of indexes) {
     await db.schema
-      .createIndex(`sandbox_execs_by_${columns.join('_') || 'tenant'}`)
+      .createIndex(`sandbox_execs_by_${columns.join('_')}`)
       .on('sandbox_execs')
       .columns(['tenant', ...columns, ...key])
       .execute();
   }
+  // Has all that reports count, so that they need not read the rows themselves.
+  await db.schema
+    .createIndex('sandbox_execs_figures')
+    .on('sandbox_execs')
+    .columns(['tenant', 'seq', 'status', 'skill_id', 'actor', 'duration_ms'])
+    .execute();
 }
 
 /** What execs are looked for by; each within its tenant and in the order of creation. */
 const indexes = [
-  [],
   ['task_id'],
   ['conversation_id'],
   ['project_id'],

@@ -58,3 +58,19 @@ export {
   type PolicyValues,
 } from './policy-values.js';
 export { settingsSchema, type SandboxSettings, type Settings, type SettingsVersion } from './settings.js';
+export {
+  execExportQuerySchema,
+  execFilterSchema,
+  execListQuerySchema,
+  execSorts,
+  exportFormats,
+  pageQuerySchema,
+  type ExecExportQuery,
+  type ExecFilter,
+  type ExecListQuery,
+  type ExecPage,
+  type ExecSort,
+  type ExportFormat,
+  type PageQuery,
+} from './exec-query.js';
+export type { ExecFigures, ExecGroup, ExecStats } from './exec-stats.js';

@@ -2,11 +2,7 @@ import type { ArtifactRecord, ExecId, InputRecord } from '@secbox/contracts';
 import type { Insertable, Selectable } from 'kysely';
 import type { ExecArtifactsTable, ExecInputsTable } from './tables.js';
 
-export function toInputRow(
-  execId: ExecId,
-  input: InputRecord,
-  ordinal: number,
-): Insertable<ExecInputsTable> {
+export function toInputRow(execId: ExecId, input: InputRecord, ordinal: number): Insertable<ExecInputsTable> {
   const secret = 'secret' in input;
   return {
     exec_id: execId,

@@ -297,16 +297,19 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         expect(await database.execs.find(execId)).toMatchObject({ ...start, status });
       });
 
-      test.each(finalStatuses)('from queued to %s only where nothing must have run for it', async (status) => {
-        const { exec_id: execId } = await insert();
-        const finishing = database.execs.finish(execId, finishedOf(status));
-        if (beforeStart.includes(status)) await finishing;
-        else await expect(finishing).rejects.toMatchObject(refused(status));
-        expect(await database.execs.find(execId)).toMatchObject({
-          status: beforeStart.includes(status) ? status : 'queued',
-          started_at: null,
-        });
-      });
+      test.each(finalStatuses)(
+        'from queued to %s only where nothing must have run for it',
+        async (status) => {
+          const { exec_id: execId } = await insert();
+          const finishing = database.execs.finish(execId, finishedOf(status));
+          if (beforeStart.includes(status)) await finishing;
+          else await expect(finishing).rejects.toMatchObject(refused(status));
+          expect(await database.execs.find(execId)).toMatchObject({
+            status: beforeStart.includes(status) ? status : 'queued',
+            started_at: null,
+          });
+        },
+      );
 
       test('and does not start twice', async () => {
         const { exec_id: execId } = await insert();

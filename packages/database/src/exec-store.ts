@@ -11,10 +11,11 @@ import {
   type ExecStatus,
   type ExecSubmission,
 } from '@secbox/contracts';
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { indexCommand } from './command-index.js';
 import { toArtifactRow, toInputRow } from './evidence-row.js';
 import { fromRow, toFinalColumns, toRow } from './exec-row.js';
+import { nextSeq } from './seq.js';
 import type { Tables } from './tables.js';
 
 const unfinished = execStatuses.filter((status) => !isFinal(status));
@@ -93,20 +94,6 @@ export class ExecStore {
       .execute();
     return rows.map(fromRow);
   }
-}
-
-/** The first place of a row's millisecond that is free, found by the statement that takes it. */
-function nextSeq(createdAt: string) {
-  const first = firstSeq(Date.parse(createdAt));
-  const last = first + seqsPerMs - 1;
-  return sql<number>`(select coalesce(max(seq) + 1, ${first}) from sandbox_execs where seq between ${first} and ${last})`;
-}
-
-const seqsPerMs = 1000;
-
-/** Rows from this moment on have this number or a higher one. */
-export function firstSeq(ms: number): number {
-  return ms * seqsPerMs;
 }
 
 async function insertEvidence(

@@ -2,13 +2,16 @@ import Sqlite from 'better-sqlite3';
 import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { migrations } from '@secbox/migrations';
 import { SecboxError } from '@secbox/contracts';
+import { AuditStore } from './audit-store.js';
 import { ExecStore } from './exec-store.js';
 import { withPreparedStatements } from './prepared-statements.js';
+import { ThreadedReader } from './reading/reader.js';
 import { SettingsStore } from './settings-store.js';
 import type { Tables } from './tables.js';
 
 export interface Database {
   readonly execs: ExecStore;
+  readonly audit: AuditStore;
   readonly settings: SettingsStore;
   /** Fails when the database cannot be written. */
   checkWritable(): Promise<void>;
@@ -27,11 +30,16 @@ export async function openDatabase(path: string): Promise<Database> {
     await db.destroy();
     throw error;
   }
+  const reader = new ThreadedReader(path);
   return {
     execs: new ExecStore(db),
+    audit: new AuditStore(db, reader),
     settings: new SettingsStore(db),
     checkWritable: () => Promise.resolve().then(() => assertWritable(sqlite, path)),
-    close: () => db.destroy(),
+    close: async () => {
+      await reader.close();
+      await db.destroy();
+    },
   };
 }
 

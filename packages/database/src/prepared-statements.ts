@@ -14,7 +14,7 @@ export function withPreparedStatements(sqlite: Sqlite.Database): SqliteDatabase 
       statements.set(sql, statement);
       const [oldest] = statements.keys();
       if (statements.size > kept && oldest !== undefined) statements.delete(oldest);
-      return statement as unknown as ReturnType<SqliteDatabase['prepare']>;
+      return statement;
     },
     close: () => void sqlite.close(),
   };

@@ -3,6 +3,7 @@ import type { ArtifactKind, DropReason, ExecStatus, StartMode } from '@secbox/co
 /** Columns as SQLite holds them: lists and objects as JSON text, flags as 0 and 1. */
 export interface Tables {
   readonly sandbox_execs: SandboxExecsTable;
+  readonly sandbox_exec_commands: { rowid: number };
   readonly sandbox_exec_inputs: ExecInputsTable;
   readonly sandbox_exec_artifacts: ExecArtifactsTable;
   readonly settings_versions: SettingsVersionsTable;
