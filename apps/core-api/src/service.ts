@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AuditLog } from '@secbox/audit';
 import type { Settings } from '@secbox/contracts';
 import {
   CliEngine,
@@ -84,9 +85,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const parts = { engine, workspace, records: database.execs, logger, dataDir };
     await recover(parts);
 
+    const vault = await Vault.open(join(dataDir, 'secret.key'));
     const runner = new ExecRunner({
       ...parts,
-      vault: await Vault.open(join(dataDir, 'secret.key')),
+      vault,
       imageReference: config.sandboxImage,
       capacity,
       policySettings: () => settings.policy(),
@@ -98,6 +100,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = createServer(
       createApp({
         runner,
+        audit: new AuditLog({
+          records: database.audit,
+          seals: vault,
+          spoolOf: ({ project_id: project, exec_id: exec }) => workspace.foldersOf(project, exec).spool,
+        }),
         settings,
         maxBodyBytes: config.maxBodyBytes,
         logger,

@@ -34,6 +34,7 @@ export const errorCodes = {
   settings_changed: { kind: 'conflict', httpStatus: 412 },
   precondition_required: { kind: 'invalid', httpStatus: 428 },
   exec_not_found: { kind: 'not_found' },
+  exec_not_over: { kind: 'conflict' },
   artifact_not_found: { kind: 'not_found' },
   artifact_gone: { kind: 'not_found', httpStatus: 410 },
   artifact_changed: { kind: 'conflict' },

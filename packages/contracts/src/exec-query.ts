@@ -56,14 +56,14 @@ const moment = {
 } as const;
 const cursor = { type: 'string', minLength: 1, maxLength: 512 } as const;
 const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 50 } as const;
-const sort = { enum: execSorts, default: execSorts[0] } as const;
+const sort = { type: 'string', enum: execSorts, default: execSorts[0] } as const;
 
 const filterProperties = {
   task_id: text,
   conversation_id: text,
   project_id: text,
   skill_id: text,
-  status: { enum: execStatuses },
+  status: { type: 'string', enum: execStatuses },
   actor: text,
   since: moment,
   until: moment,
@@ -77,6 +77,6 @@ export const execFilterSchema = queryOf(filterProperties);
 export const execListQuerySchema = queryOf({ ...filterProperties, sort, cursor, limit });
 export const pageQuerySchema = queryOf({ cursor, limit });
 export const execExportQuerySchema = {
-  ...queryOf({ ...filterProperties, sort, format: { enum: exportFormats } }),
+  ...queryOf({ ...filterProperties, sort, format: { type: 'string', enum: exportFormats } }),
   required: ['format'],
 } as const;

@@ -1,6 +1,13 @@
 export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
 export { SecboxError, type SecboxErrorOptions } from './errors.js';
-export { answeredOutputBytes, type ArtifactSummary, type ExecAnswer } from './exec-answer.js';
+export {
+  answeredArtifacts,
+  answeredOutputBytes,
+  type ArtifactListing,
+  type ArtifactSummary,
+  type ExecAnswer,
+  type InputListing,
+} from './exec-answer.js';
 export {
   artifactKinds,
   dropReasons,

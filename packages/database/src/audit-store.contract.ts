@@ -206,6 +206,9 @@ export function describeAuditStore(name: string, makePlace: () => Promise<Databa
           items: artifacts.slice(2),
           after: undefined,
         });
+        expect((await database.audit.artifacts(id, { limit: 10, withOutput: true })).items).toEqual(
+          artifacts,
+        );
         const first = await database.audit.artifacts(id, { limit: 4 });
         expect(first.items).toEqual(artifacts.slice(2, 6));
         const second = await database.audit.artifacts(id, { limit: 4, after: first.after });

@@ -67,13 +67,16 @@ export class AuditStore {
     return row && fromRow(row);
   }
 
-  /** All of an exec's entries but its output, in the order of its manifest. */
-  async artifacts(execId: ExecId, { after, limit }: PageOptions): Promise<Page<ArtifactRecord>> {
+  /** All that an exec left behind, in the order of its manifest; its output, which comes first, only if it is wanted. */
+  async artifacts(
+    execId: ExecId,
+    { after, limit, withOutput = false }: PageOptions & { readonly withOutput?: boolean },
+  ): Promise<Page<ArtifactRecord>> {
     const query = this.#db
       .selectFrom('sandbox_exec_artifacts')
       .selectAll()
       .where('exec_id', '=', execId)
-      .where('kind', 'not in', ['stdout', 'stderr'])
+      .$if(!withOutput, (rows) => rows.where('kind', 'not in', ['stdout', 'stderr']))
       .$if(after !== undefined, (rows) => rows.where('ordinal', '>', after ?? 0))
       .orderBy('ordinal')
       .limit(limit + 1)

@@ -3,6 +3,5 @@ export { ExecRunner } from './exec-runner.js';
 export type { SubmittedExec } from './submit-once.js';
 export { Vault } from './vault.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
-export { readAnswer } from './read-answer.js';
 export { recover, type Recovery } from './recover.js';
 export { type ExecEvent, type WatchPosition } from './watch-exec.js';

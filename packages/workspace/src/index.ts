@@ -6,7 +6,7 @@ export {
   type DroppedEntry,
   type OtherEntry,
 } from './collect-artifacts.js';
-export { Directory, isErrno, within, type Owner } from './directory.js';
+export { Directory, isErrno, within, type EntryName, type Owner } from './directory.js';
 export { type MountSource, type WorkspaceMounts } from './mounts.js';
 export { sandboxOwner } from './owner.js';
 export {
@@ -23,6 +23,7 @@ export {
   type RuntimeMode,
 } from './path-adapter/runtime-mode.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
+export { openPublished } from './open-published.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
 export { Workspace, type ExecFolders, type WorkspaceOptions } from './workspace.js';
 export {

@@ -1,23 +1,39 @@
-import { execRequestSchema, isFinal, parseExecId, SecboxError, type ExecRequest } from '@secbox/contracts';
-import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
+import type { AuditLog } from '@secbox/audit';
+import {
+  execListQuerySchema,
+  execRequestSchema,
+  isFinal,
+  parseExecId,
+  SecboxError,
+  type ExecListQuery,
+  type ExecRequest,
+} from '@secbox/contracts';
+import type { ExecRunner } from '@secbox/exec-runner';
 import { Router, type Request, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
 import { preferredWait } from '../prefer.js';
+import { queryReader } from '../read-query.js';
+import { callersTenant } from '../tenant.js';
 import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions {
   readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find'>;
+  readonly audit: AuditLog;
   readonly maxBodyBytes: number;
 }
 
-export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router {
+export function execRoutes({ runner, audit, maxBodyBytes }: ExecRoutesOptions): Router {
   const router = Router();
   const readBody = jsonBody(maxBodyBytes);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
+  const readList = queryReader<ExecListQuery>(execListQuerySchema);
 
   router
     .route('/sandbox/execs')
+    .get(async (request, response) => {
+      response.json(await audit.list(callersTenant(), readList(request)));
+    })
     .post(readBody, async (request: Request, response: Response) => {
       const waitMs = preferredWait(request);
       const submitted = await runner.submit(validate(request.body), idempotencyKey(request));
@@ -25,15 +41,15 @@ export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router 
       if (failure) throw failure;
       const record = await runner.find(submitted.execId);
       if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${record.exec_id}`);
-      response.json(await readAnswer(record));
+      response.json(await audit.answer(record));
     })
-    .all(methodNotAllowed('POST'));
+    .all(methodNotAllowed('GET', 'HEAD', 'POST'));
 
   router
     .route('/sandbox/execs/:execId')
     .get(async (request, response) => {
-      const record = await runner.find(parseExecId(request.params.execId));
-      response.json(await readAnswer(record));
+      const record = await audit.find(callersTenant(), parseExecId(request.params.execId));
+      response.json(await audit.answer(record));
     })
     .all(methodNotAllowed('GET', 'HEAD'));
 
@@ -41,7 +57,7 @@ export function execRoutes({ runner, maxBodyBytes }: ExecRoutesOptions): Router 
     .route('/sandbox/execs/:execId/cancel')
     .post(async (request, response) => {
       const record = await runner.cancel(parseExecId(request.params.execId));
-      response.json(await readAnswer(record));
+      response.json(await audit.answer(record));
     })
     .all(methodNotAllowed('POST'));
 
