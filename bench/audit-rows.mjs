@@ -23,11 +23,30 @@ const SPAN_MS = 365 * DAY_MS;
 
 const limits = { timeout_ms: 60_000, max_stdout_bytes: 1_048_576, max_stderr_bytes: 1_048_576 };
 const more = { max_artifacts_bytes_total: 52_428_800, memory_mb: 1024, cpu_cores: 1, pids: 256 };
-const fields = [...Object.keys({ ...limits, ...more }), 'read_only_root'];
-const SNAPSHOT = {
+/**
+ * @template Value
+ * @param {Value} value
+ */
+function each(value) {
+  return {
+    timeout_ms: value,
+    max_stdout_bytes: value,
+    max_stderr_bytes: value,
+    max_artifacts_bytes_total: value,
+    memory_mb: value,
+    cpu_cores: value,
+    pids: value,
+  };
+}
+
+/** @type {import('../packages/contracts/dist/index.js').PolicySnapshot} */
+export const SNAPSHOT = {
   values: { net: { mode: 'none' }, ...limits, ...more, read_only_root: true },
-  ceilings: Object.fromEntries(fields.map((field) => [field, { value: 300_000, layer: 'hard' }])),
-  sources: Object.fromEntries(['net.mode', ...fields].map((field) => [field, 'system'])),
+  ceilings: {
+    ...each({ value: 300_000, layer: 'hard' }),
+    read_only_root: { value: false, layer: 'settings' },
+  },
+  sources: { ...each('system'), 'net.mode': 'system', read_only_root: 'system' },
   settings_version: 3,
 };
 
