@@ -6,7 +6,7 @@ const layers = [
   ['contracts', 'logging'],
   ['policy', 'workspace', 'skill-manifest', 'skill-archive', 'command-guard', 'risk'],
   ['container-engine', 'database', 'skill-layers', 'approvals', 'host-mounts'],
-  ['exec-runner', 'sessions'],
+  ['exec-runner', 'audit', 'sessions'],
   ['mcp-tools', 'client'],
 ];
 
@@ -71,6 +71,7 @@ module.exports = {
     onlyIn('kysely|better-sqlite3', '^(packages/database|migrations)/'),
     onlyIn('unzipper|iconv-lite', '^packages/skill-archive/'),
     onlyIn('express|multer', '^apps/'),
+    onlyIn('yazl', '^packages/audit/'),
     onlyIn('winston', '^packages/logging/'),
   ],
   options: {

@@ -1,3 +1,4 @@
+import type { AuditLog } from '@secbox/audit';
 import type { ExecRunner } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
 import express, { type Express } from 'express';
@@ -5,6 +6,8 @@ import { answerErrors, routeNotFound } from './answer-errors.js';
 import type { HealthCheck } from './health.js';
 import { loopbackOnly } from './loopback-only.js';
 import { requestLog } from './request-log.js';
+import { artifactRoutes } from './routes/artifacts.js';
+import { auditRoutes } from './routes/audit.js';
 import { eventRoutes } from './routes/events.js';
 import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
 import { healthRoutes } from './routes/health.js';
@@ -12,6 +15,7 @@ import { settingsRoutes, type SettingsRoutesOptions } from './routes/settings.js
 
 export interface AppParts extends ExecRoutesOptions, SettingsRoutesOptions {
   readonly runner: ExecRunner;
+  readonly audit: AuditLog;
   readonly logger: Logger;
   readonly checkHealth: HealthCheck;
 }
@@ -24,7 +28,9 @@ export function createApp(parts: AppParts): Express {
   app.use(requestLog(parts.logger));
   app.use(loopbackOnly);
   app.use(healthRoutes(parts.checkHealth));
+  app.use(auditRoutes(parts.audit));
   app.use(execRoutes(parts));
+  app.use(artifactRoutes(parts.audit));
   app.use(eventRoutes(parts.runner));
   app.use(settingsRoutes(parts));
   app.use(routeNotFound);

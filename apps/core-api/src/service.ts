@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { AuditLog } from '@secbox/audit';
 import type { Settings } from '@secbox/contracts';
 import {
   CliEngine,
@@ -127,6 +128,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = createServer(
       createApp({
         runner,
+        audit: new AuditLog({
+          records: database.audit,
+          seals: vault,
+          spoolOf: ({ exec_id: execId }) => workspace.spoolOf(execId),
+        }),
         settings,
         maxBodyBytes: config.maxBodyBytes,
         maxUploadBytes: config.maxUploadBytes,

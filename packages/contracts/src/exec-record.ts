@@ -1,3 +1,4 @@
+import type { ExecEvidence } from './exec-evidence.js';
 import type { ExecCommand } from './exec-request.js';
 import type { ExecStatus, FinalExecStatus } from './exec-status.js';
 import type { ExecId, ProjectId } from './ids.js';
@@ -7,16 +8,22 @@ import type { PolicySnapshot } from './policy-values.js';
 export interface ExecRecord extends ExecSubmission, ExecOutcome {
   readonly status: ExecStatus;
   readonly started_at: string | null;
+  readonly queue_ms: number | null;
+  readonly start_mode: StartMode | null;
 }
 
 /** What is known, and recorded, before anything runs. Of the environment only the names: values may be secret. */
 export interface ExecSubmission {
   readonly exec_id: ExecId;
+  readonly tenant: string;
+  /** Who asked; null while callers are not told apart. */
+  readonly actor: string | null;
   readonly project_id: ProjectId;
   readonly task_id: string | null;
   readonly conversation_id: string | null;
   readonly skill_id: string | null;
   readonly kind: ExecCommand['kind'];
+  readonly sandbox_type: SandboxType;
   readonly image: string;
   readonly image_digest: string;
   readonly cmd: string;
@@ -31,6 +38,20 @@ export interface ExecSubmission {
   readonly request_hash: string;
   readonly plan_hash: string;
   readonly created_at: string;
+}
+
+export type SandboxType = 'docker';
+
+/** `cold`: its container was made for it; `warm`: it was waiting already. */
+export const startModes = ['cold', 'warm'] as const;
+export type StartMode = (typeof startModes)[number];
+
+/** What is known when the exec starts. */
+export interface ExecStart {
+  readonly started_at: string;
+  /** From its record to its turn. */
+  readonly queue_ms: number;
+  readonly start_mode: StartMode;
 }
 
 /** What is known once the exec is over; null until then. */
@@ -51,4 +72,9 @@ export interface ExecOutcome {
 
 export interface FinishedExec extends ExecOutcome {
   readonly status: FinalExecStatus;
+}
+
+/** The end of an exec as it is recorded: with what it could see and what it left behind. */
+export interface EndedExec extends FinishedExec {
+  readonly evidence: ExecEvidence;
 }

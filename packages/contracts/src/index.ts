@@ -1,8 +1,42 @@
 export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
 export { SecboxError, type SecboxErrorOptions } from './errors.js';
-export { answeredOutputBytes, type ArtifactSummary, type ExecAnswer } from './exec-answer.js';
-export type { ExecOutcome, ExecRecord, ExecSubmission, FinishedExec } from './exec-record.js';
-export { execStatuses, isFinal, type ExecStatus, type FinalExecStatus } from './exec-status.js';
+export {
+  answeredArtifacts,
+  answeredOutputBytes,
+  type ArtifactListing,
+  type ArtifactSummary,
+  type ExecAnswer,
+  type InputListing,
+} from './exec-answer.js';
+export {
+  artifactKinds,
+  dropReasons,
+  noEvidence,
+  type ArtifactKind,
+  type ArtifactRecord,
+  type DropReason,
+  type ExecEvidence,
+  type InputRecord,
+} from './exec-evidence.js';
+export {
+  startModes,
+  type EndedExec,
+  type ExecOutcome,
+  type ExecRecord,
+  type ExecStart,
+  type ExecSubmission,
+  type FinishedExec,
+  type SandboxType,
+  type StartMode,
+} from './exec-record.js';
+export {
+  execStatuses,
+  isFinal,
+  nextStatuses,
+  statusesBefore,
+  type ExecStatus,
+  type FinalExecStatus,
+} from './exec-status.js';
 export {
   defaultTenant,
   execIdPattern,
@@ -33,3 +67,19 @@ export {
   type PolicyValues,
 } from './policy-values.js';
 export { settingsSchema, type SandboxSettings, type Settings, type SettingsVersion } from './settings.js';
+export {
+  execExportQuerySchema,
+  execFilterSchema,
+  execListQuerySchema,
+  execSorts,
+  exportFormats,
+  pageQuerySchema,
+  type ExecExportQuery,
+  type ExecFilter,
+  type ExecListQuery,
+  type ExecPage,
+  type ExecSort,
+  type ExportFormat,
+  type PageQuery,
+} from './exec-query.js';
+export type { ExecFigures, ExecGroup, ExecStats } from './exec-stats.js';

@@ -9,7 +9,7 @@ import {
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { SandboxExecsTable } from './tables.js';
 
-export function toRow(submission: ExecSubmission): Insertable<SandboxExecsTable> {
+export function toRow(submission: ExecSubmission): Omit<Insertable<SandboxExecsTable>, 'seq'> {
   return {
     ...submission,
     args: JSON.stringify(submission.args),
@@ -21,6 +21,8 @@ export function toRow(submission: ExecSubmission): Insertable<SandboxExecsTable>
     oom: 0,
     error_reason: null,
     started_at: null,
+    queue_ms: null,
+    start_mode: null,
     ended_at: null,
     duration_ms: null,
     stdout_truncated: 0,
@@ -41,12 +43,13 @@ export function toFinalColumns(finished: FinishedExec): Updateable<SandboxExecsT
   };
 }
 
-export function fromRow(row: Selectable<SandboxExecsTable>): ExecRecord {
+export function fromRow({ seq: _, ...row }: Selectable<SandboxExecsTable>): ExecRecord {
   return {
     ...row,
     exec_id: parseExecId(row.exec_id),
     project_id: parseProjectId(row.project_id),
     kind: row.kind as ExecRecord['kind'],
+    sandbox_type: row.sandbox_type as ExecRecord['sandbox_type'],
     args: JSON.parse(row.args) as string[],
     env_keys: JSON.parse(row.env_keys) as string[],
     policy_snapshot: JSON.parse(row.policy_snapshot) as PolicySnapshot,

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrations } from '@secbox/migrations';
+import { describeAuditStore } from './audit-store.contract.js';
 import { describeExecStore, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
 
@@ -18,6 +19,7 @@ async function temporaryFile() {
 }
 
 describeExecStore('SQLite', temporaryFile);
+describeAuditStore('SQLite', temporaryFile);
 
 test('SQLite: a second run of the migrations is a no-op', async () => {
   const place = await temporaryFile();

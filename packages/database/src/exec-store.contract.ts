@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
+  defaultTenant,
   execStatuses,
+  nextStatuses,
+  noEvidence,
+  type EndedExec,
+  type ExecStart,
   type ExecStatus,
   type ExecSubmission,
   type FinalExecStatus,
@@ -23,11 +28,14 @@ const ceiling = { value: 1, layer: 'hard' } as const;
 export function submissionOf(changes: Partial<ExecSubmission> = {}): ExecSubmission {
   return {
     exec_id: newExecId(),
+    tenant: defaultTenant,
+    actor: 'worker-1',
     project_id: parseProjectId('project-1'),
     task_id: 'task',
     conversation_id: 'conversation',
     skill_id: 'shell.run',
     kind: 'shell',
+    sandbox_type: 'docker',
     image: 'secbox/sandbox:latest',
     image_digest: `sha256:${'0'.repeat(64)}`,
     cmd: 'bash',
@@ -79,7 +87,7 @@ export function submissionOf(changes: Partial<ExecSubmission> = {}): ExecSubmiss
   };
 }
 
-export function finishedOf(status: FinalExecStatus, changes: Partial<FinishedExec> = {}): FinishedExec {
+export function finishedOf(status: FinalExecStatus, changes: Partial<EndedExec> = {}): EndedExec {
   return {
     status,
     exit_code: 0,
@@ -93,6 +101,7 @@ export function finishedOf(status: FinalExecStatus, changes: Partial<FinishedExe
     artifacts_truncated: false,
     cpu_ms: 12,
     peak_memory_bytes: 34,
+    evidence: noEvidence,
     ...changes,
   };
 }
@@ -104,6 +113,8 @@ const unfinishedColumns = {
   oom: false,
   error_reason: null,
   started_at: null,
+  queue_ms: null,
+  start_mode: null,
   ended_at: null,
   duration_ms: null,
   stdout_truncated: false,
@@ -113,8 +124,18 @@ const unfinishedColumns = {
   peak_memory_bytes: null,
 };
 
-const startedAt = '2024-05-01T10:00:00.500Z';
+/** The row's part of an end. */
+function columnsOf({ evidence: _, ...finished }: EndedExec): FinishedExec {
+  return finished;
+}
+
+export const start: ExecStart = {
+  started_at: '2024-05-01T10:00:00.500Z',
+  queue_ms: 450,
+  start_mode: 'cold',
+};
 const finalStatuses = execStatuses.filter(isFinal);
+const beforeStart = nextStatuses.queued.filter(isFinal);
 
 /** What every database must do for the audit rows of execs. */
 export function describeExecStore(name: string, makePlace: () => Promise<DatabasePlace>): void {
@@ -153,11 +174,11 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         const queued = { ...submission, ...unfinishedColumns };
         expect(await database.execs.find(execId)).toEqual(queued);
 
-        await database.execs.markRunning(execId, startedAt);
+        await database.execs.markRunning(execId, start);
         expect(await database.execs.find(execId)).toEqual({
           ...queued,
+          ...start,
           status: 'running',
-          started_at: startedAt,
         });
 
         const finished = finishedOf('failed', {
@@ -172,16 +193,16 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
           peak_memory_bytes: 2 ** 50,
         });
         await database.execs.finish(execId, finished);
-        expect(await database.execs.find(execId)).toEqual({ ...queued, started_at: startedAt, ...finished });
+        expect(await database.execs.find(execId)).toEqual({ ...queued, ...start, ...columnsOf(finished) });
       });
 
       test.each(['oom', 'stdout_truncated', 'stderr_truncated', 'artifacts_truncated'] as const)(
         'with %s alone set',
         async (flag) => {
           const { exec_id: execId } = await insert();
-          const finished = finishedOf('succeeded', { [flag]: true });
+          const finished = finishedOf('error', { [flag]: true });
           await database.execs.finish(execId, finished);
-          expect(await database.execs.find(execId)).toMatchObject(finished);
+          expect(await database.execs.find(execId)).toMatchObject(columnsOf(finished));
         },
       );
 
@@ -228,7 +249,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         });
         const finished = finishedOf('error', { error_reason: text, signal: text });
         await database.execs.finish(submission.exec_id, finished);
-        expect(await database.execs.find(submission.exec_id)).toMatchObject(finished);
+        expect(await database.execs.find(submission.exec_id)).toMatchObject(columnsOf(finished));
       });
 
       test('with any arguments, a lone surrogate or a NUL among them', async () => {
@@ -258,7 +279,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
 
     test('an id is taken once, and the second attempt changes nothing', async () => {
       const submission = await insert();
-      await database.execs.markRunning(submission.exec_id, startedAt);
+      await database.execs.markRunning(submission.exec_id, start);
       const before = await database.execs.find(submission.exec_id);
       await expect(database.execs.insert({ ...submission, cmd: 'other' })).rejects.toBeDefined();
       expect(await database.execs.find(submission.exec_id)).toEqual(before);
@@ -270,33 +291,42 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         message: expect.stringContaining(`cannot become ${status}`),
       });
 
-      test.each(finalStatuses)('from queued and from running to %s', async (status) => {
-        for (const first of ['queued', 'running']) {
-          const { exec_id: execId } = await insert();
-          if (first === 'running') await database.execs.markRunning(execId, startedAt);
-          await database.execs.finish(execId, finishedOf(status));
-          expect(await database.execs.find(execId)).toMatchObject({
-            status,
-            started_at: first === 'running' ? startedAt : null,
-          });
-        }
+      test.each(finalStatuses)('from running to %s', async (status) => {
+        const { exec_id: execId } = await insert();
+        await database.execs.markRunning(execId, start);
+        await database.execs.finish(execId, finishedOf(status));
+        expect(await database.execs.find(execId)).toMatchObject({ ...start, status });
       });
+
+      test.each(finalStatuses)(
+        'from queued to %s only where nothing must have run for it',
+        async (status) => {
+          const { exec_id: execId } = await insert();
+          const finishing = database.execs.finish(execId, finishedOf(status));
+          if (beforeStart.includes(status)) await finishing;
+          else await expect(finishing).rejects.toMatchObject(refused(status));
+          expect(await database.execs.find(execId)).toMatchObject({
+            status: beforeStart.includes(status) ? status : 'queued',
+            started_at: null,
+          });
+        },
+      );
 
       test('and does not start twice', async () => {
         const { exec_id: execId } = await insert();
-        await database.execs.markRunning(execId, startedAt);
+        await database.execs.markRunning(execId, start);
         const before = await database.execs.find(execId);
-        await expect(database.execs.markRunning(execId, '2030-01-01T00:00:00.000Z')).rejects.toMatchObject(
-          refused('running'),
-        );
+        const again = { ...start, started_at: '2030-01-01T00:00:00.000Z' };
+        await expect(database.execs.markRunning(execId, again)).rejects.toMatchObject(refused('running'));
         expect(await database.execs.find(execId)).toEqual(before);
       });
 
       test.each(finalStatuses)('and from %s nowhere', async (status) => {
         const { exec_id: execId } = await insert();
+        await database.execs.markRunning(execId, start);
         await database.execs.finish(execId, finishedOf(status));
         const before = await database.execs.find(execId);
-        await expect(database.execs.markRunning(execId, startedAt)).rejects.toMatchObject(refused('running'));
+        await expect(database.execs.markRunning(execId, start)).rejects.toMatchObject(refused('running'));
         for (const next of finalStatuses) {
           const again = finishedOf(next, { exit_code: 99, error_reason: 'again' });
           await expect(database.execs.finish(execId, again)).rejects.toMatchObject(refused(next));
@@ -306,7 +336,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
 
       test('and what is not there does not move, nor does another row in its place', async () => {
         const { exec_id: other } = await insert();
-        await expect(database.execs.markRunning(newExecId(), startedAt)).rejects.toMatchObject(
+        await expect(database.execs.markRunning(newExecId(), start)).rejects.toMatchObject(
           refused('running'),
         );
         await expect(database.execs.finish(newExecId(), finishedOf('error'))).rejects.toMatchObject(
@@ -317,7 +347,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
 
       test('and of many who end it at once, over several connections, exactly one does', async () => {
         const { exec_id: execId } = await insert();
-        await database.execs.markRunning(execId, startedAt);
+        await database.execs.markRunning(execId, start);
         const connections = [database, await open(), await open()];
         const ends = Array.from({ length: 30 }, (_, n) =>
           finishedOf(finalStatuses[n % finalStatuses.length] ?? 'error', { exit_code: n }),
@@ -327,7 +357,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         );
         const winners = ends.filter((_, n) => results[n]?.status === 'fulfilled');
         expect(winners).toHaveLength(1);
-        expect(await database.execs.find(execId)).toMatchObject(winners[0] ?? {});
+        expect(await database.execs.find(execId)).toMatchObject(winners[0] ? columnsOf(winners[0]) : {});
       });
 
       test('and of many who start it at once exactly one does', async () => {
@@ -335,7 +365,7 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         const second = await open();
         const results = await Promise.allSettled(
           Array.from({ length: 30 }, (_, n) =>
-            (n % 2 === 0 ? database : second).execs.markRunning(execId, startedAt),
+            (n % 2 === 0 ? database : second).execs.markRunning(execId, start),
           ),
         );
         expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -351,12 +381,13 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
         const second = await insert({ created_at: minute(10) });
         for (const status of finalStatuses) {
           const { exec_id: over } = await insert({ created_at: minute(1) });
+          await database.execs.markRunning(over, start);
           await database.execs.finish(over, finishedOf(status));
         }
-        await database.execs.markRunning(second.exec_id, startedAt);
+        await database.execs.markRunning(second.exec_id, start);
         expect(await database.execs.unfinished()).toEqual([
           { ...first, ...unfinishedColumns },
-          { ...second, ...unfinishedColumns, status: 'running', started_at: startedAt },
+          { ...second, ...unfinishedColumns, ...start, status: 'running' },
           { ...third, ...unfinishedColumns },
         ]);
       });
@@ -371,9 +402,9 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
       const submission = await insert();
       const meanwhile = await open();
       expect(await meanwhile.execs.find(submission.exec_id)).toEqual({ ...submission, ...unfinishedColumns });
-      await meanwhile.execs.finish(submission.exec_id, finishedOf('succeeded'));
+      await meanwhile.execs.finish(submission.exec_id, finishedOf('cancelled'));
       for (const each of opened.splice(0)) await each.close();
-      expect(await (await open()).execs.find(submission.exec_id)).toMatchObject({ status: 'succeeded' });
+      expect(await (await open()).execs.find(submission.exec_id)).toMatchObject({ status: 'cancelled' });
     });
 
     test('a database that is well can be written', async () => {

@@ -1,12 +1,29 @@
-import { isFinal, SecboxError, type ExecId, type ExecRecord, type ExecStatus } from '@secbox/contracts';
-import { execStatuses, type ExecSubmission, type FinishedExec } from '@secbox/contracts';
-import type { Kysely } from 'kysely';
+import {
+  execStatuses,
+  isFinal,
+  SecboxError,
+  statusesBefore,
+  type EndedExec,
+  type ExecEvidence,
+  type ExecId,
+  type ExecRecord,
+  type ExecStart,
+  type ExecStatus,
+  type ExecSubmission,
+} from '@secbox/contracts';
+import type { Kysely, Transaction } from 'kysely';
+import { indexCommand } from './command-index.js';
+import { toArtifactRow, toInputRow } from './evidence-row.js';
 import { fromRow, toFinalColumns, toRow } from './exec-row.js';
+import { nextSeq } from './seq.js';
 import type { Tables } from './tables.js';
 
 const unfinished = execStatuses.filter((status) => !isFinal(status));
 
-/** The audit rows of execs. A row only ever moves forward: queued, running, one final status. */
+/** How many rows one statement writes: SQLite takes 32,766 values. */
+const rowsAtOnce = 500;
+
+/** The audit rows of execs, as running writes them. A row only ever moves forward; each step is one transaction. */
 export class ExecStore {
   readonly #db: Kysely<Tables>;
 
@@ -15,27 +32,37 @@ export class ExecStore {
   }
 
   async insert(submission: ExecSubmission): Promise<void> {
-    await this.#db.insertInto('sandbox_execs').values(toRow(submission)).execute();
+    await this.#db.transaction().execute(async (transaction) => {
+      const { seq } = await transaction
+        .insertInto('sandbox_execs')
+        .values({ seq: nextSeq(submission.created_at), ...toRow(submission) })
+        .returning('seq')
+        .executeTakeFirstOrThrow();
+      await indexCommand(seq, submission).execute(transaction);
+    });
   }
 
-  async markRunning(execId: ExecId, startedAt: string): Promise<void> {
+  async markRunning(execId: ExecId, start: ExecStart): Promise<void> {
     const { numUpdatedRows } = await this.#db
       .updateTable('sandbox_execs')
-      .set({ status: 'running', started_at: startedAt })
+      .set({ status: 'running', ...start })
       .where('exec_id', '=', execId)
-      .where('status', 'in', ['queued', 'awaiting_approval'])
+      .where('status', 'in', statusesBefore('running'))
       .executeTakeFirstOrThrow();
     if (numUpdatedRows !== 1n) throw refused(execId, 'running');
   }
 
-  async finish(execId: ExecId, finished: FinishedExec): Promise<void> {
-    const { numUpdatedRows } = await this.#db
-      .updateTable('sandbox_execs')
-      .set(toFinalColumns(finished))
-      .where('exec_id', '=', execId)
-      .where('status', 'in', unfinished)
-      .executeTakeFirstOrThrow();
-    if (numUpdatedRows !== 1n) throw refused(execId, finished.status);
+  async finish(execId: ExecId, { evidence, ...finished }: EndedExec): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      const { numUpdatedRows } = await transaction
+        .updateTable('sandbox_execs')
+        .set(toFinalColumns(finished))
+        .where('exec_id', '=', execId)
+        .where('status', 'in', statusesBefore(finished.status))
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows !== 1n) throw refused(execId, finished.status);
+      await insertEvidence(transaction, execId, evidence);
+    });
   }
 
   async find(execId: ExecId): Promise<ExecRecord | undefined> {
@@ -47,10 +74,11 @@ export class ExecStore {
     return row && fromRow(row);
   }
 
-  async findByIdempotencyKey(key: string): Promise<ExecRecord | undefined> {
+  async findByIdempotencyKey(tenant: string, key: string): Promise<ExecRecord | undefined> {
     const row = await this.#db
       .selectFrom('sandbox_execs')
       .selectAll()
+      .where('tenant', '=', tenant)
       .where('idempotency_key', '=', key)
       .executeTakeFirst();
     return row && fromRow(row);
@@ -62,10 +90,29 @@ export class ExecStore {
       .selectFrom('sandbox_execs')
       .selectAll()
       .where('status', 'in', unfinished)
-      .orderBy('created_at')
+      .orderBy('seq')
       .execute();
     return rows.map(fromRow);
   }
+}
+
+async function insertEvidence(
+  transaction: Transaction<Tables>,
+  execId: ExecId,
+  { inputs, artifacts }: ExecEvidence,
+): Promise<void> {
+  const inputRows = inputs.map((input, ordinal) => toInputRow(execId, input, ordinal));
+  for (const values of chunksOf(inputRows)) {
+    await transaction.insertInto('sandbox_exec_inputs').values(values).execute();
+  }
+  const artifactRows = artifacts.map((artifact, ordinal) => toArtifactRow(execId, artifact, ordinal));
+  for (const values of chunksOf(artifactRows)) {
+    await transaction.insertInto('sandbox_exec_artifacts').values(values).execute();
+  }
+}
+
+function* chunksOf<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < rows.length; at += rowsAtOnce) yield rows.slice(at, at + rowsAtOnce);
 }
 
 function refused(execId: ExecId, status: ExecStatus): SecboxError {

@@ -1,3 +1,4 @@
+export { AuditStore, type ExecPageOptions, type Page, type PageOptions } from './audit-store.js';
 export { ExecStore } from './exec-store.js';
 export { lockInstance } from './instance-lock.js';
 export { openDatabase, type Database } from './open-database.js';

@@ -119,7 +119,7 @@ describe('opening a database', () => {
         other.exec('ROLLBACK');
         await database.checkWritable();
         await database.execs.insert(submission);
-        await database.execs.finish(submission.exec_id, finishedOf('succeeded'));
+        await database.execs.finish(submission.exec_id, finishedOf('cancelled'));
       } finally {
         await database.close();
       }

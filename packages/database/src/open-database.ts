@@ -2,12 +2,16 @@ import Sqlite from 'better-sqlite3';
 import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { migrations } from '@secbox/migrations';
 import { SecboxError } from '@secbox/contracts';
+import { AuditStore } from './audit-store.js';
 import { ExecStore } from './exec-store.js';
+import { withPreparedStatements } from './prepared-statements.js';
+import { ThreadedReader } from './reading/reader.js';
 import { SettingsStore } from './settings-store.js';
 import type { Tables } from './tables.js';
 
 export interface Database {
   readonly execs: ExecStore;
+  readonly audit: AuditStore;
   readonly settings: SettingsStore;
   /** Fails when the database cannot be written. */
   checkWritable(): Promise<void>;
@@ -17,7 +21,7 @@ export interface Database {
 /** Opens the database file, making or upgrading it as needed. */
 export async function openDatabase(path: string): Promise<Database> {
   const sqlite = openFile(path);
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: sqlite }) });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: withPreparedStatements(sqlite) }) });
   try {
     await migrate(db, path);
     // An up-to-date file opens read-only without a word.
@@ -26,11 +30,16 @@ export async function openDatabase(path: string): Promise<Database> {
     await db.destroy();
     throw error;
   }
+  const reader = new ThreadedReader(path);
   return {
     execs: new ExecStore(db),
+    audit: new AuditStore(db, reader),
     settings: new SettingsStore(db),
     checkWritable: () => Promise.resolve().then(() => assertWritable(sqlite, path)),
-    close: () => db.destroy(),
+    close: async () => {
+      await reader.close();
+      await db.destroy();
+    },
   };
 }
 

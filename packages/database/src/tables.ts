@@ -1,8 +1,11 @@
-import type { ExecStatus } from '@secbox/contracts';
+import type { ArtifactKind, DropReason, ExecStatus, StartMode } from '@secbox/contracts';
 
 /** Columns as SQLite holds them: lists and objects as JSON text, flags as 0 and 1. */
 export interface Tables {
   readonly sandbox_execs: SandboxExecsTable;
+  readonly sandbox_exec_commands: { rowid: number };
+  readonly sandbox_exec_inputs: ExecInputsTable;
+  readonly sandbox_exec_artifacts: ExecArtifactsTable;
   readonly settings_versions: SettingsVersionsTable;
 }
 
@@ -12,13 +15,39 @@ export interface SettingsVersionsTable {
   created_at: string;
 }
 
-export interface SandboxExecsTable {
+export interface ExecInputsTable {
   exec_id: string;
+  ordinal: number;
+  path: string;
+  size: number | null;
+  sha256: string | null;
+  secret: number;
+}
+
+export interface ExecArtifactsTable {
+  exec_id: string;
+  ordinal: number;
+  path: string;
+  path_base64: string | null;
+  kind: ArtifactKind;
+  size: number | null;
+  sha256: string | null;
+  media_type: string | null;
+  dropped: DropReason | null;
+}
+
+export interface SandboxExecsTable {
+  /** The milliseconds of created_at times 1000, plus a count: unique, and in the order of creation. */
+  seq: number;
+  exec_id: string;
+  tenant: string;
+  actor: string | null;
   project_id: string;
   task_id: string | null;
   conversation_id: string | null;
   skill_id: string | null;
   kind: string;
+  sandbox_type: string;
   image: string;
   image_digest: string;
   cmd: string;
@@ -37,6 +66,8 @@ export interface SandboxExecsTable {
   error_reason: string | null;
   created_at: string;
   started_at: string | null;
+  queue_ms: number | null;
+  start_mode: StartMode | null;
   ended_at: string | null;
   duration_ms: number | null;
   stdout_truncated: number;

@@ -1,11 +1,11 @@
-import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
+import type { ExecStart, ExecSubmission, FinishedExec } from '@secbox/contracts';
 import { bindMountsOf } from '@secbox/container-engine';
 import type { Collection, SetAside, VisibleInput, WorkspaceMounts } from '@secbox/workspace';
 import type { OutputSummary } from './output-file.js';
 
 export interface ExecEvidence {
   readonly submission: ExecSubmission;
-  readonly startedAt: string | null;
+  readonly start: ExecStart;
   readonly finished: FinishedExec;
   readonly mounts: WorkspaceMounts;
   readonly inputs: readonly VisibleInput[];
@@ -32,7 +32,7 @@ export function metaOf(evidence: ExecEvidence): unknown {
   return {
     schema_version: 1,
     ...evidence.submission,
-    started_at: evidence.startedAt,
+    ...evidence.start,
     ...evidence.finished,
     inputs: evidence.inputs,
     docker_mounts: bindMountsOf({ mounts: evidence.mounts }).map(({ source, target, readOnly }) => ({

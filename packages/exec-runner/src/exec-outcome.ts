@@ -1,4 +1,4 @@
-import type { FinalExecStatus, FinishedExec } from '@secbox/contracts';
+import { noEvidence, type EndedExec, type FinalExecStatus, type FinishedExec } from '@secbox/contracts';
 import type { OutputSummary } from './output-file.js';
 import type { RunResult } from './run-container.js';
 
@@ -57,7 +57,7 @@ export function withoutResult(
   status: Extract<FinalExecStatus, 'rejected' | 'error' | 'cancelled' | 'failed'>,
   reason: string,
   endedAt: Date,
-): FinishedExec {
+): EndedExec {
   return {
     status,
     exit_code: null,
@@ -71,6 +71,7 @@ export function withoutResult(
     artifacts_truncated: false,
     cpu_ms: null,
     peak_memory_bytes: null,
+    evidence: noEvidence,
   };
 }
 

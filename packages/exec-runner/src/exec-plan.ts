@@ -71,11 +71,14 @@ export function submissionOf(
 ): ExecSubmission {
   return {
     exec_id: plan.execId,
+    tenant: plan.tenant,
+    actor: null,
     project_id: plan.projectId,
     task_id: plan.taskId,
     conversation_id: plan.conversationId,
     skill_id: null,
     kind: plan.command.kind,
+    sandbox_type: 'docker',
     image: plan.image.reference,
     image_digest: plan.image.id,
     cmd: plan.command.command,

@@ -1,10 +1,11 @@
 import {
+  defaultTenant,
   SecboxError,
+  type EndedExec,
   type ExecId,
   type ExecRecord,
   type ExecRequest,
   type ExecSubmission,
-  type FinishedExec,
 } from '@secbox/contracts';
 import type { ContainerId } from '@secbox/container-engine';
 import { mergePolicy } from '@secbox/policy';
@@ -65,7 +66,7 @@ export class ExecRunner {
     this.#options = options;
     this.#admission = new Admission(options.admission);
     this.#once = new SubmitOnce({
-      find: (key) => recorded(options.records.findByIdempotencyKey(key)),
+      find: (key) => recorded(options.records.findByIdempotencyKey(defaultTenant, key)),
       follow: (execId) => this.#follow(execId),
     });
   }
@@ -275,7 +276,7 @@ export class ExecRunner {
   }
 
   /** Gives the row its final status, however the run went. */
-  async #seal(plan: ExecPlan, running: Promise<FinishedExec>): Promise<SecboxError | undefined> {
+  async #seal(plan: ExecPlan, running: Promise<EndedExec>): Promise<SecboxError | undefined> {
     const { records, workspace, logger } = this.#options;
     const log = logger.child({ exec_id: plan.execId });
     try {
@@ -321,7 +322,7 @@ function isLeft(error: unknown): boolean {
   return error instanceof HandedOver || error instanceof Abandoned;
 }
 
-function endWithoutResult(error: unknown, execId: ExecId): readonly [FinishedExec, SecboxError | undefined] {
+function endWithoutResult(error: unknown, execId: ExecId): readonly [EndedExec, SecboxError | undefined] {
   const now = new Date();
   if (error instanceof StopReason) return [withoutResult(error.status, error.message, now), undefined];
   const failure = failureOf(error, execId);

@@ -5,6 +5,5 @@ export { type IncomingInput, type Intake, type IntakeLimits } from './intake.js'
 export type { SubmittedExec } from './submit-once.js';
 export { Vault } from './vault.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
-export { readAnswer } from './read-answer.js';
 export { recover, type Recovery, type ResumableExec } from './recover.js';
 export { type ExecEvent, type WatchPosition } from './watch-exec.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { newExecId, SecboxError, type FinishedExec } from '@secbox/contracts';
+import { newExecId, SecboxError, type EndedExec } from '@secbox/contracts';
 import { createLogger } from '@secbox/logging';
 import { createPathAdapter, Workspace } from '@secbox/workspace';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,22 @@ const log = createLogger({
   format: 'json',
   destination: new Writable({ write: (_chunk, _encoding, done) => done() }),
 });
-const finished: FinishedExec = withoutResult('error', 'for a test', new Date(0));
+const finished: EndedExec = {
+  ...withoutResult('error', 'for a test', new Date(0)),
+  evidence: {
+    inputs: [{ path: 'key', secret: true }],
+    artifacts: [
+      {
+        path: 'a',
+        kind: 'file',
+        size: 1,
+        sha256: 'f'.repeat(64),
+        media_type: 'text/plain',
+        dropped: null,
+      },
+    ],
+  },
+};
 
 describe('the end of an exec', () => {
   test('that the database does not take is kept in the spool, and written when it does', async () => {

@@ -1,11 +1,19 @@
-import { execStatuses, isFinal, SecboxError, type ExecId, type FinishedExec } from '@secbox/contracts';
+import {
+  execStatuses,
+  isFinal,
+  noEvidence,
+  SecboxError,
+  type EndedExec,
+  type ExecId,
+  type FinishedExec,
+} from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import type { Workspace } from '@secbox/workspace';
 import type { ExecRecords } from './runner-options.js';
 
 export interface ExecEnd {
   readonly execId: ExecId;
-  readonly finished: FinishedExec;
+  readonly finished: EndedExec;
   readonly records: Pick<ExecRecords, 'finish'>;
   readonly workspace: Workspace;
   readonly log: Logger;
@@ -39,12 +47,14 @@ export async function recordEnd({ execId, finished, records, workspace, log }: E
 }
 
 /** The end that a process could not record before it died. */
-export async function spooledEnd(workspace: Workspace, execId: ExecId): Promise<FinishedExec | undefined> {
+export async function spooledEnd(workspace: Workspace, execId: ExecId): Promise<EndedExec | undefined> {
   const text = await workspace.readSpooled(execId, endFile);
   if (text === undefined) return undefined;
   try {
-    const end = JSON.parse(text.toString('utf8')) as FinishedExec | null;
-    return end && execStatuses.includes(end.status) && isFinal(end.status) ? end : undefined;
+    const end = JSON.parse(text.toString('utf8')) as (FinishedExec & Partial<EndedExec>) | null;
+    if (!end || !execStatuses.includes(end.status) || !isFinal(end.status)) return undefined;
+    // Versions before the lists were recorded spooled none.
+    return { evidence: noEvidence, ...end };
   } catch {
     // Cut off while it was written: then it is not known.
     return undefined;

@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import type { ExecSubmission, FinishedExec } from '@secbox/contracts';
+import type { EndedExec, ExecSubmission } from '@secbox/contracts';
 import {
   collectArtifacts,
   Directory,
@@ -13,6 +13,7 @@ import {
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
 import { collectingDeadline } from './collecting-deadline.js';
 import type { DiskExec } from './disk/disk-limits.js';
+import { artifactsOf, inputsOf } from './exec-evidence.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import { projectOf, type ExecPlan } from './exec-plan.js';
@@ -34,7 +35,7 @@ export interface PlanRun extends Pick<
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
-  readonly admit: (work: () => Promise<FinishedExec>) => Promise<FinishedExec>;
+  readonly admit: (work: () => Promise<EndedExec>) => Promise<EndedExec>;
   /** From here on it counts as having run. */
   readonly onStarting: () => void;
   readonly abandon: AbortSignal;
@@ -48,7 +49,7 @@ const maxArtifactDepth = 32;
 const maxArtifactPathBytes = 1024 ** 2;
 
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
-export async function runPlan(run: PlanRun): Promise<FinishedExec> {
+export async function runPlan(run: PlanRun): Promise<EndedExec> {
   const { plan, workspace } = run;
   run.stop.throwIfAborted();
   const folders = await workspace.prepare(plan);
@@ -67,12 +68,10 @@ export async function runPlan(run: PlanRun): Promise<FinishedExec> {
   );
 }
 
-async function runWithInputs(
-  run: PlanRun,
-  folders: ExecFolders,
-  inputs: ProjectInputs,
-): Promise<FinishedExec> {
+async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: ProjectInputs): Promise<EndedExec> {
   const { plan } = run;
+  const queueMs = Math.max(0, Date.now() - Date.parse(run.submission.created_at));
+  const waited = { queue_ms: queueMs, start_mode: 'cold' } as const;
   return within(Directory.open(folders.spool), async (spool) => {
     const stdout = await OutputFile.create(
       spool,
@@ -105,7 +104,7 @@ async function runWithInputs(
         run.onStarting();
         run.disk.started(plan.execId, id);
         startedAt = new Date();
-        await run.records.markRunning(plan.execId, startedAt.toISOString());
+        await run.records.markRunning(plan.execId, { started_at: startedAt.toISOString(), ...waited });
         run.progress.report();
       },
     });
@@ -130,19 +129,23 @@ async function runWithInputs(
         startedAt,
         endedAt,
       });
+      // Only now: others may have added some while it ran, and it could have seen those too.
+      const visible = await inputs.list();
       const evidence = {
         submission: run.submission,
-        startedAt: startedAt.toISOString(),
+        start: { started_at: startedAt.toISOString(), ...waited },
         finished,
         mounts: folders.mounts,
-        // Only now: others may have added some while it ran, and it could have seen those too.
-        inputs: await inputs.list(),
+        inputs: visible,
         output,
         collection,
         setAside,
       };
       await publishResults(spool, artifacts, { manifest: manifestOf(evidence), meta: metaOf(evidence) });
-      return finished;
+      return {
+        ...finished,
+        evidence: { inputs: inputsOf(visible), artifacts: artifactsOf(output, collection) },
+      };
     });
   });
 }

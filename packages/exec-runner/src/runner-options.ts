@@ -1,5 +1,5 @@
 import type { ContainerEngine } from '@secbox/container-engine';
-import type { ExecId, ExecRecord, ExecSubmission, FinishedExec } from '@secbox/contracts';
+import type { EndedExec, ExecId, ExecRecord, ExecStart, ExecSubmission } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import type { PolicyEngine, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
@@ -10,10 +10,10 @@ import type { Vault } from './vault.js';
 /** The part of the audit store that running needs. */
 export interface ExecRecords {
   insert(submission: ExecSubmission): Promise<void>;
-  markRunning(execId: ExecId, startedAt: string): Promise<void>;
-  finish(execId: ExecId, finished: FinishedExec): Promise<void>;
+  markRunning(execId: ExecId, start: ExecStart): Promise<void>;
+  finish(execId: ExecId, ended: EndedExec): Promise<void>;
   find(execId: ExecId): Promise<ExecRecord | undefined>;
-  findByIdempotencyKey(key: string): Promise<ExecRecord | undefined>;
+  findByIdempotencyKey(tenant: string, key: string): Promise<ExecRecord | undefined>;
   unfinished(): Promise<ExecRecord[]>;
 }
 

@@ -8,7 +8,7 @@ export {
 } from './collect-artifacts.js';
 export { sha256Of } from './content-hashes.js';
 export { ContentStore } from './content-store.js';
-export { Directory, isErrno, within, type Owner } from './directory.js';
+export { Directory, isErrno, within, type EntryName, type Owner } from './directory.js';
 export { type MountSource, type WorkspaceMounts } from './mounts.js';
 export { sandboxOwner } from './owner.js';
 export {
@@ -32,6 +32,7 @@ export {
   type VisibleInput,
 } from './project-inputs.js';
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
+export { openPublished } from './open-published.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
 export {
   Workspace,

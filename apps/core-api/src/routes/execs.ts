@@ -1,20 +1,33 @@
-import { execRequestSchema, isFinal, parseExecId, SecboxError, type ExecRequest } from '@secbox/contracts';
-import { readAnswer, type ExecRunner } from '@secbox/exec-runner';
+import type { AuditLog } from '@secbox/audit';
+import {
+  execListQuerySchema,
+  execRequestSchema,
+  isFinal,
+  parseExecId,
+  SecboxError,
+  type ExecListQuery,
+  type ExecRequest,
+} from '@secbox/contracts';
+import type { ExecRunner } from '@secbox/exec-runner';
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
 import { jsonBody } from '../json-body.js';
 import { receiveMultipart, type MultipartLimits } from '../multipart-exec.js';
 import { preferredWait } from '../prefer.js';
+import { queryReader } from '../read-query.js';
+import { callersTenant } from '../tenant.js';
 import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions extends MultipartLimits {
   readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find' | 'openIntake'>;
+  readonly audit: AuditLog;
 }
 
-export function execRoutes({ runner, ...limits }: ExecRoutesOptions): Router {
+export function execRoutes({ runner, audit, ...limits }: ExecRoutesOptions): Router {
   const router = Router();
   const readJson = jsonBody(limits.maxBodyBytes).map(unlessMultipart);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
+  const readList = queryReader<ExecListQuery>(execListQuerySchema);
   const intakeLimits = { maxBytes: limits.maxUploadBytes, maxSecretBytes: limits.maxBodyBytes };
 
   const submit = async (request: Request, response: Response) => {
@@ -32,6 +45,9 @@ export function execRoutes({ runner, ...limits }: ExecRoutesOptions): Router {
 
   router
     .route('/sandbox/execs')
+    .get(async (request, response) => {
+      response.json(await audit.list(callersTenant(), readList(request)));
+    })
     .post(readJson, async (request: Request, response: Response) => {
       const waitMs = preferredWait(request);
       const submitted = await submit(request, response);
@@ -39,15 +55,15 @@ export function execRoutes({ runner, ...limits }: ExecRoutesOptions): Router {
       if (failure) throw failure;
       const record = await runner.find(submitted.execId);
       if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${record.exec_id}`);
-      response.json(await readAnswer(record));
+      response.json(await audit.answer(record));
     })
-    .all(methodNotAllowed('POST'));
+    .all(methodNotAllowed('GET', 'HEAD', 'POST'));
 
   router
     .route('/sandbox/execs/:execId')
     .get(async (request, response) => {
-      const record = await runner.find(parseExecId(request.params.execId));
-      response.json(await readAnswer(record));
+      const record = await audit.find(callersTenant(), parseExecId(request.params.execId));
+      response.json(await audit.answer(record));
     })
     .all(methodNotAllowed('GET', 'HEAD'));
 
@@ -55,7 +71,7 @@ export function execRoutes({ runner, ...limits }: ExecRoutesOptions): Router {
     .route('/sandbox/execs/:execId/cancel')
     .post(async (request, response) => {
       const record = await runner.cancel(parseExecId(request.params.execId));
-      response.json(await readAnswer(record));
+      response.json(await audit.answer(record));
     })
     .all(methodNotAllowed('POST'));
 

@@ -1,0 +1,318 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { compileService } from '../docker/setup/compile.mjs';
+import { runCommand } from '../docker/setup/failure.mjs';
+import { repositoryRoot } from '../docker/setup/settings.mjs';
+import * as rows from './audit-rows.mjs';
+import { ratio, summarize, tableOf } from './summary.mjs';
+
+/** @typedef {import('../packages/database/dist/index.js').Database} Database */
+/**
+ * @typedef {object} Sqlite the part of the driver that is used here
+ * @property {(text: string) => unknown} pragma
+ * @property {(text: string) => unknown} exec
+ * @property {(text: string) => { run: (values?: object) => unknown }} prepare
+ * @property {(work: () => void) => () => void} transaction
+ * @property {() => unknown} close
+ */
+/** @typedef {import('../packages/contracts/dist/index.js').ExecFilter} ExecFilter */
+
+const HELP = `Usage: npm run bench:audit -- [--rows N] [--runs N] [--dir FOLDER] [--json FILE]
+
+What asking costs at 10,000 and at N rows (1,000,000), alternating; an export of
+all of them; a report; and what an exec's rows cost to write. Needs no engine.
+FOLDER is where the databases are made; they are removed in the end.
+`;
+
+const FEW = 10_000;
+const FILL_AT_ONCE = 20_000;
+const WRITES = 200;
+
+/** @type {Record<string, (n: number, count: number) => ExecFilter>} */
+const FILTERS = {
+  'no filter': () => ({}),
+  task_id: (n) => ({ task_id: rows.taskOf(n) }),
+  conversation_id: (n) => ({ conversation_id: rows.conversationOf(n) }),
+  project_id: (n) => ({ project_id: rows.projectOf(n) }),
+  skill_id: () => ({ skill_id: 'csv.summary' }),
+  status: () => ({ status: 'failed' }),
+  'status running': () => ({ status: 'running' }),
+  actor: (n) => ({ actor: rows.actorOf(n) }),
+  since: (n, count) => ({ since: rows.createdAt(n, count).toISOString() }),
+  until: (n, count) => ({ until: rows.createdAt(n, count).toISOString() }),
+  'common word': () => ({ q: rows.COMMON_WORD }),
+  'rare word': () => ({ q: rows.RARE_WORD }),
+  'no such word': () => ({ q: 'nosuchword' }),
+};
+
+await runCommand(async (signal) => {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: 'string', default: '1000000' },
+      runs: { type: 'string', default: '200' },
+      dir: { type: 'string', default: os.tmpdir() },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  await compileService({ root: repositoryRoot, env: process.env, signal, say: () => undefined });
+  const { openDatabase } = await import('../packages/database/dist/index.js');
+  const folder = mkdtempSync(path.join(values.dir, 'secbox-audit-'));
+  const many = Number(values.rows);
+  /** @type {Database[]} */
+  const opened = [];
+  try {
+    const sizes = /** @type {Record<number, Database>} */ ({});
+    for (const count of [FEW, many]) {
+      const file = path.join(folder, `${count}.db`);
+      await (await openDatabase(file)).close();
+      say(`filling ${count} rows`);
+      fill(file, count);
+      opened.push((sizes[count] = await openDatabase(file)));
+    }
+    const [few, large] = [sizes[FEW], sizes[many]];
+    if (!few || !large) throw new Error('Nothing was opened.');
+    const file = path.join(folder, `${many}.db`);
+    const figures = {
+      rows: many,
+      bytes_per_row: Math.round(statSync(file).size / many),
+      lists: await measureLists(few, large, many, Number(values.runs)),
+      exports: [await measureExport(large, 'jsonl', many), await measureExport(large, 'csv', many)],
+      report: await measureReport(large),
+      writes: await measureWrites(large, folder),
+    };
+    say(`size on disk: ${figures.bytes_per_row} bytes a row, indexes included`);
+    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+    return 0;
+  } finally {
+    for (const database of opened) await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** @param {string} text */
+function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+/** @param {string} file */
+function connect(file) {
+  const require = createRequire(path.join(repositoryRoot, 'packages/database/package.json'));
+  return new (driverIn(require('better-sqlite3')))(file);
+}
+
+/** @param {unknown} module */
+function driverIn(module) {
+  return /** @type {new (file: string) => Sqlite} */ (module);
+}
+
+/**
+ * As the store would, but many at once and without waiting for the disk.
+ *
+ * @param {string} file
+ * @param {number} count
+ */
+function fill(file, count) {
+  const sqlite = connect(file);
+  sqlite.pragma('synchronous = OFF');
+  const { command: _, ...columns } = rows.rowOf(0, count);
+  const names = Object.keys(columns);
+  const marks = names.map((name) => `@${name}`);
+  const row = sqlite.prepare(`INSERT INTO sandbox_execs (${names.join()}) VALUES (${marks.join()})`);
+  const text = sqlite.prepare('INSERT INTO sandbox_exec_commands (rowid, command) VALUES (@seq, @command)');
+  for (let at = 0; at < count; at += FILL_AT_ONCE) {
+    sqlite.transaction(() => {
+      for (let n = at; n < Math.min(count, at + FILL_AT_ONCE); n += 1) {
+        const { command, ...values } = rows.rowOf(n, count);
+        row.run(values);
+        text.run({ seq: values.seq, command });
+      }
+    })();
+  }
+  sqlite.pragma('wal_checkpoint(TRUNCATE)');
+  sqlite.close();
+}
+
+/**
+ * @param {Database} few
+ * @param {Database} large
+ * @param {number} many
+ * @param {number} runs
+ */
+async function measureLists(few, large, many, runs) {
+  const results = [];
+  for (const [name, filter] of Object.entries(FILTERS)) {
+    /** @type {{ few: number[], many: number[] }} */
+    const times = { few: [], many: [] };
+    for (let run = -5; run < runs; run += 1) {
+      const share = Math.abs((run * 0.618) % 1);
+      const order = run % 2 === 0 ? /** @type {const} */ ('desc') : /** @type {const} */ ('asc');
+      for (const [database, count, list] of /** @type {const} */ ([
+        [few, FEW, times.few],
+        [large, many, times.many],
+      ])) {
+        const asked = filter(Math.floor(share * count), count);
+        const start = performance.now();
+        await database.audit.list('default', asked, { order, limit: 50 });
+        if (run >= 0) list.push(performance.now() - start);
+      }
+    }
+    const [atFew, atMany] = [
+      summarize(`${name}, ${FEW}`, times.few),
+      summarize(`${name}, ${many}`, times.many),
+    ];
+    const grown = ratio(atMany.p95, atFew.p95);
+    const met = grown <= 1.5 || atMany.p95 < 2;
+    say(
+      `${tableOf([atFew, atMany]).split('\n').slice(-2).join('\n')} p95 ratio ${grown}${met ? '' : ' (missed)'}`,
+    );
+    results.push({ name, few: atFew, many: atMany, ratio_p95: grown, met });
+  }
+  return results;
+}
+
+/**
+ * @param {Database} database
+ * @param {'jsonl' | 'csv'} format
+ * @param {number} count
+ */
+async function measureExport(database, format, count) {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const before = process.memoryUsage.rss();
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const seen = { bytes: 0, rss: before };
+  for await (const part of database.audit.export('default', {}, { order: 'desc', format })) {
+    seen.bytes += part.length;
+    seen.rss = Math.max(seen.rss, process.memoryUsage.rss());
+  }
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  delay.disable();
+  const result = {
+    format,
+    rows_per_second: Math.round(count / seconds),
+    rows_per_cpu_second: Math.round(count / ((user + system) / 1e6)),
+    bytes: seen.bytes,
+    grown_mb: Math.round((seen.rss - before) / 1024 ** 2),
+    longest_block_ms: Math.round(delay.max / 1e6),
+  };
+  say(
+    `export ${format}: ${result.rows_per_second} rows/s (${result.rows_per_cpu_second} a second of cpu), memory +${result.grown_mb} MB, longest block of the loop ${result.longest_block_ms} ms`,
+  );
+  return result;
+}
+
+/** @param {Database} database */
+async function measureReport(database) {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const start = performance.now();
+  await database.audit.stats('default', {});
+  const ms = Math.round(performance.now() - start);
+  delay.disable();
+  say(`report over all: ${ms} ms, longest block of the loop ${Math.round(delay.max / 1e6)} ms`);
+  return { ms, longest_block_ms: Math.round(delay.max / 1e6) };
+}
+
+/**
+ * The three transactions of an exec, and beside them three that write one number each: what the disk alone takes.
+ *
+ * @param {Database} database
+ * @param {string} folder
+ */
+async function measureWrites(database, folder) {
+  const { newExecId, parseProjectId } = await import('../packages/contracts/dist/index.js');
+  const bare = connect(path.join(folder, 'bare.db'));
+  bare.pragma('journal_mode = WAL');
+  bare.pragma('synchronous = FULL');
+  bare.exec('CREATE TABLE t (n)');
+  const commit = bare.prepare('INSERT INTO t VALUES (1)');
+  const template = rows.rowOf(1, 10);
+  const file = {
+    path: 'a.txt',
+    kind: 'file',
+    size: 1,
+    sha256: 'a'.repeat(64),
+    media_type: 'text/plain',
+    dropped: null,
+  };
+  /** @type {{ exec: number[], disk: number[] }} */
+  const times = { exec: [], disk: [] };
+  for (let run = -20; run < WRITES; run += 1) {
+    const now = new Date().toISOString();
+    const execId = newExecId();
+    const submission = {
+      exec_id: execId,
+      tenant: 'default',
+      actor: template.actor,
+      project_id: parseProjectId(template.project_id),
+      task_id: template.task_id,
+      conversation_id: template.conversation_id,
+      skill_id: template.skill_id,
+      kind: /** @type {const} */ ('python'),
+      sandbox_type: /** @type {const} */ ('docker'),
+      image: template.image,
+      image_digest: template.image_digest,
+      cmd: template.cmd,
+      args: ['-c', readSnippet(run)],
+      cwd: template.cwd,
+      env_keys: [],
+      policy_snapshot: rows.SNAPSHOT,
+      artifacts_path: template.artifacts_path,
+      idempotency_key: null,
+      request_hash: template.request_hash,
+      plan_hash: template.plan_hash,
+      created_at: now,
+    };
+    const start = performance.now();
+    await database.execs.insert(submission);
+    await database.execs.markRunning(execId, { started_at: now, queue_ms: 1, start_mode: 'cold' });
+    await database.execs.finish(execId, {
+      status: 'succeeded',
+      exit_code: 0,
+      signal: null,
+      oom: false,
+      error_reason: null,
+      ended_at: now,
+      duration_ms: 12,
+      stdout_truncated: false,
+      stderr_truncated: false,
+      artifacts_truncated: false,
+      cpu_ms: 3,
+      peak_memory_bytes: 8_000_000,
+      evidence: {
+        inputs: [{ path: 'main.py', size: 3, sha256: 'b'.repeat(64) }],
+        artifacts: [{ ...file, kind: 'stdout' }, { ...file, kind: 'stderr' }, file].map((each) => ({
+          ...each,
+          kind: /** @type {'file'} */ (each.kind),
+        })),
+      },
+    });
+    const middle = performance.now();
+    for (let n = 0; n < 3; n += 1) commit.run();
+    if (run < 0) continue;
+    times.exec.push(middle - start);
+    times.disk.push(performance.now() - middle);
+  }
+  bare.close();
+  const [exec, disk] = [summarize('rows of an exec', times.exec), summarize('3 bare commits', times.disk)];
+  say(tableOf([exec, disk]));
+  return { exec, disk };
+}
+
+/** A script of ordinary length: this file's own lines. @param {number} n */
+function readSnippet(n) {
+  const text = readFileSync(new URL(import.meta.url), 'utf8');
+  const at = Math.abs(n * 37) % (text.length - 400);
+  return text.slice(at, at + 400);
+}

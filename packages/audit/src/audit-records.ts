@@ -1,0 +1,45 @@
+import type {
+  ArtifactRecord,
+  ExecFilter,
+  ExecId,
+  ExecRecord,
+  ExecStats,
+  ExportFormat,
+  InputRecord,
+} from '@secbox/contracts';
+
+/** One page of a list; `after` is the place to go on from, undefined at its end. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly after: number | undefined;
+}
+
+export interface PageOptions {
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+/** The part of the audit store that asking needs. */
+export interface AuditRecords {
+  list(
+    tenant: string,
+    filter: ExecFilter,
+    options: PageOptions & { readonly order: 'asc' | 'desc' },
+  ): Promise<Page<ExecRecord>>;
+  find(tenant: string, execId: ExecId): Promise<ExecRecord | undefined>;
+  artifacts(
+    execId: ExecId,
+    options: PageOptions & { readonly withOutput?: boolean },
+  ): Promise<Page<ArtifactRecord>>;
+  findArtifact(
+    execId: ExecId,
+    name: { readonly path: string } | { readonly base64: string },
+  ): Promise<ArtifactRecord | undefined>;
+  inputs(execId: ExecId, options: PageOptions): Promise<Page<InputRecord>>;
+  export(
+    tenant: string,
+    filter: ExecFilter,
+    options: { readonly order: 'asc' | 'desc'; readonly format: ExportFormat },
+  ): AsyncIterable<Uint8Array>;
+  stats(tenant: string, filter: ExecFilter): Promise<ExecStats>;
+}

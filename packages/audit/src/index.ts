@@ -1,0 +1,5 @@
+export { AuditLog, type AuditLogOptions } from './audit-log.js';
+export type { AuditRecords, Page, PageOptions } from './audit-records.js';
+export type { Seals } from './cursor.js';
+export type { OpenedFile } from './open-file.js';
+export { outputStreams, type OutputStream } from './open-output.js';

@@ -1,0 +1,42 @@
+import type { FileHandle } from 'node:fs/promises';
+import { SecboxError, type ArtifactRecord, type ExecRecord } from '@secbox/contracts';
+import { isErrno, openPublished } from '@secbox/workspace';
+import { pathOf } from './artifact-path.js';
+
+/** A file to be sent; whoever gets it closes it. */
+export interface OpenedFile {
+  readonly file: FileHandle;
+  readonly size: number;
+  /** Null while it still grows. */
+  readonly sha256: string | null;
+  readonly mediaType: string;
+}
+
+/** Opens a listed file where its exec left it; what is not as it was listed is not handed out. */
+export async function openListed(
+  { artifacts_path: folder }: Pick<ExecRecord, 'artifacts_path'>,
+  artifact: ArtifactRecord,
+): Promise<OpenedFile> {
+  const { size, sha256, media_type: mediaType } = artifact;
+  const file = await openPublished(folder, pathOf(artifact)).catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) throw gone();
+    if (isErrno(error, 'ENOTDIR', 'ELOOP', 'ENXIO')) return undefined;
+    throw error;
+  });
+  if (!file || size === null) throw changed();
+  try {
+    if ((await file.stat()).size !== size) throw changed();
+    return { file, size, sha256, mediaType: mediaType ?? 'application/octet-stream' };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function gone(): SecboxError {
+  return new SecboxError('artifact_gone', 'This file is recorded, but is not kept any more.');
+}
+
+function changed(): SecboxError {
+  return new SecboxError('artifact_changed', 'What is in this place is not the file that was recorded.');
+}
