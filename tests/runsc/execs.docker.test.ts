@@ -210,9 +210,17 @@ except OSError:
       expect(await peer).toMatchObject({ status: 'succeeded', stdout: 'unharmed\n' });
     });
 
-    test('a small limit of processes leaves room for a few', async () => {
-      const answer = await service.shell('(echo a | cat | cat); echo b', { policy_overrides: { pids: 8 } });
-      expect(answer).toMatchObject({ status: 'succeeded', stdout: 'a\nb\n' });
+    test('a small limit of processes leaves room for as many', async () => {
+      const answer = await service.python(
+        [
+          'import os, time',
+          'for _ in range(30):',
+          '    if os.fork() == 0: time.sleep(60)',
+          'print("as many")',
+        ].join('\n'),
+        { policy_overrides: { pids: 32 } },
+      );
+      expect(answer).toMatchObject({ status: 'succeeded', stdout: 'as many\n' });
     });
   });
 });

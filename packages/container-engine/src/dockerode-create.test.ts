@@ -130,8 +130,8 @@ describe('the create call', () => {
   test.each([
     ['runc', 64, 64],
     ['runc', 2048, 2048],
-    ['runsc', 8, 112],
-    ['runsc', 256, 1600],
+    ['runsc', 8, 192],
+    ['runsc', 128, 1152],
     ['runsc', 2048, 2048],
   ])('under %s, %d processes are %d tasks', (runtime, pids, tasks) => {
     const { HostConfig } = createOptions({ ...spec, runtime, pids }, profile);

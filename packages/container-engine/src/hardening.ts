@@ -55,12 +55,12 @@ export function limitsOf(
 }
 
 /**
- * The kernel counts tasks. A process is one, but under gVisor it takes five or six of the host's, beside
- * some forty of gVisor's own: counted plainly, 64 would not let a shell start. However many are asked for,
- * one sandbox has no more of them than a policy can allow it without gVisor.
+ * The kernel counts tasks. A process is one, but under gVisor it takes seven or so of the host's while it
+ * comes and goes, beside some forty of gVisor's own: counted plainly, 64 would not let a shell start. However
+ * many are asked for, one sandbox has no more of them than a policy can allow it without gVisor.
  */
 function tasksOf(runtime: string, processes: number): number {
-  return isGvisor(runtime) ? Math.min(64 + 6 * processes, mostGvisorTasks) : processes;
+  return isGvisor(runtime) ? Math.min(128 + 8 * processes, mostGvisorTasks) : processes;
 }
 
 const mostGvisorTasks = 2048;
