@@ -1,7 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { promisify } from 'node:util';
 import type { ExecAnswer } from '@secbox/contracts';
 import { readConfig, startService } from '@secbox/core-api';
 import { createLogger } from '@secbox/logging';
@@ -73,7 +75,8 @@ export async function startRunningService(
     stop: () => service.close(),
     close: async () => {
       await service.close();
-      await rm(folder, { recursive: true, force: true });
+      // Programs may have left trees that are deeper than a path can be long.
+      await promisify(execFile)('rm', ['-rf', folder]);
     },
   };
 }

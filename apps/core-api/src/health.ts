@@ -2,7 +2,13 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { ContainerEngine } from '@secbox/container-engine';
 import type { Database } from '@secbox/database';
-import { artifactsLimit, type DiskLimits, type DiskReport } from '@secbox/exec-runner';
+import {
+  artifactsLimit,
+  type Account,
+  type DiskLimits,
+  type DiskReport,
+  type Strays,
+} from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import type { Config } from './config.js';
 import { runtimeNames, runtimeProblem, runtimeWarning } from './runtime.js';
@@ -37,6 +43,10 @@ export interface Health {
     readonly work: DiskLimit;
     readonly artifacts: DiskLimit;
   };
+  /** What belonged to no exec and was cleared away, since this server started. */
+  readonly strays: Strays;
+  /** What the engine says it started, held against the rows. */
+  readonly account: Account;
 }
 
 /** Hard: the kernel refuses what is past it. Soft: whoever goes past it is ended when that is noticed. */
@@ -57,6 +67,8 @@ export interface HealthParts {
   readonly workspace: Workspace;
   readonly database: Pick<Database, 'checkWritable'>;
   readonly disk: Pick<DiskLimits, 'report'>;
+  readonly strays: () => Strays;
+  readonly account: () => Account;
   /** Of an exec that asks for nothing else. */
   readonly maxArtifactsBytes: () => number;
   /** The runtime in force. */
@@ -83,6 +95,12 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
     ]);
     if (docker && !image) problems.push(`image: ${config.sandboxImage} is not there; run "npm run image".`);
     if (disk.belowFloor) problems.push('disk: nearly full; no exec starts until there is room again.');
+    const account = parts.account();
+    if (account.unaccounted_total > 0) {
+      problems.push(
+        `account: ${account.unaccounted_total} containers with our label were started that no row accounts for.`,
+      );
+    }
     const runtime = parts.runtime();
     const lost = docker && runtimeProblem(runtime, docker);
     if (lost !== undefined) problems.push(`runtime: ${lost} No exec can run.`);
@@ -104,6 +122,8 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       runtime: { name: runtime, offered: docker ? runtimeNames(docker) : null },
       image: { reference: config.sandboxImage, id: image?.id ?? null },
       disk: diskPart(disk, parts.maxArtifactsBytes()),
+      strays: parts.strays(),
+      account,
     };
   };
 }

@@ -20,6 +20,8 @@ import {
   Vault,
   type AdmissionLimits,
   type DiskSettings,
+  Reconciler,
+  Sweep,
 } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
 import { mergePolicy, type EngineCapacity } from '@secbox/policy';
@@ -93,7 +95,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const workspace = await openWorkspace(workspaceRoots(settings.get().settings, dataDir));
     const vault = await Vault.open(join(dataDir, 'secret.key'));
     const parts = { engine, workspace, records: database.execs, vault, logger, dataDir };
-    const resumable = await recover(parts);
+    const reconciler = new Reconciler(parts);
+    reconciler.begin();
+    closers.push(() => reconciler.close());
+    const { resumable, found } = await recover(parts);
     const disk = new DiskLimits({
       ...parts,
       imageReference: config.sandboxImage,
@@ -112,6 +117,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     closers.push(() => runner.close(config.shutdownGraceMs));
     runner.resume(resumable);
+    const sweep = new Sweep({ ...parts, found, isUnderway: (execId) => runner.isUnderway(execId) });
+    sweep.begin();
+    closers.push(() => sweep.close());
 
     const checkHealth = healthCheckOf({
       ...options,
@@ -120,6 +128,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       workspace,
       database,
       disk,
+      strays: () => sweep.strays(),
+      account: () => reconciler.account(),
       maxArtifactsBytes: () =>
         mergePolicy({ engine: capacity, settings: settings.policy(), overrides: {} }).values
           .max_artifacts_bytes_total,

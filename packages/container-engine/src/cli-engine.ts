@@ -14,7 +14,7 @@ import {
 import { createCommand } from './cli-arguments.js';
 import { CliAttachment } from './cli-attachment.js';
 import { DockerCliError, isMissing } from './cli-failure.js';
-import { DockerProgram, type CliCommand, type DockerCli } from './cli-process.js';
+import { DockerProgram, outputOf, type CliCommand, type DockerCli } from './cli-process.js';
 import { startAttached } from './cli-start.js';
 import { carryVariables } from './cli-variables.js';
 import type {
@@ -26,10 +26,12 @@ import type {
   EngineImage,
   EngineInfo,
   OwnedContainer,
+  StartedContainer,
 } from './container-engine.js';
 import { labels } from './hardening.js';
 import { unlessMissingRuntime } from './missing-runtime.js';
 import { questionMs } from './question.js';
+import { readStarts } from './start-events.js';
 
 /** What every container gets, whatever its spec; the counterpart of `EngineHardening` for the program. */
 export interface CliHardening {
@@ -141,6 +143,20 @@ export class CliEngine implements ContainerEngine {
     return readList(answer)
       .filter((container) => container.dataDir === dataDir)
       .map(({ id, execId, running }) => ({ id, execId, running }));
+  }
+
+  watchStarts(dataDir: string, since: Date, signal: AbortSignal): Promise<AsyncIterable<StartedContainer>> {
+    const child = this.#docker.stream([
+      'events',
+      `--since=${since.toISOString()}`,
+      '--filter=type=container',
+      '--filter=event=start',
+      `--filter=label=${labels.ours}`,
+      wholeFormat,
+    ]);
+    signal.addEventListener('abort', () => child.kill(), { once: true });
+    if (signal.aborted) child.kill();
+    return Promise.resolve(readStarts(outputOf(child, 'events', signal), dataDir));
   }
 
   async #stateOf(id: ContainerId): Promise<ContainerState> {

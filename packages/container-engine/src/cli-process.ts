@@ -102,6 +102,21 @@ export function endOf(
   });
 }
 
+/** What a child prints until its end, which must be a good one unless it was asked for. */
+export async function* outputOf(
+  child: ChildProcessWithoutNullStreams,
+  call: string,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const ended = endOf(child, 'close');
+  const message = gather(child.stderr, messageBytes);
+  yield* child.stdout as AsyncIterable<Buffer>;
+  const end = await ended;
+  if (signal.aborted) return;
+  if (end.error !== undefined) throw programFailure(call, end.error);
+  if (end.code !== 0) throw cliFailure(call, end, message.text());
+}
+
 /** What a child said on a stream that nobody else reads, as far as it makes a message. */
 export async function messageOf(source: Readable): Promise<string> {
   const kept: Buffer[] = [];

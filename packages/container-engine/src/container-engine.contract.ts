@@ -3,12 +3,11 @@ import { defaultTenant, newExecId, parseProjectId } from '@secbox/contracts';
 import { createPathAdapter, sandboxOwner, Workspace } from '@secbox/workspace';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Attachment, ContainerEngine, ContainerSpec } from './container-engine.js';
-import { parseDockerHost } from './endpoint.js';
+import { openProxy } from './engine-proxy.contract.js';
 
 export interface ContainerEngineSuite {
   /** Where a real engine is, with the sandbox image in it. */
@@ -163,6 +162,43 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       expect(await engine.listOwned(dataDir)).toEqual(listed(false));
       await engine.remove(id);
       expect(await engine.listOwned(dataDir)).toEqual([]);
+    });
+
+    test('tells which containers it starts, also those that it started before it was asked', async () => {
+      const since = new Date(Date.now() - 1000);
+      const closing = new AbortController();
+      const started: string[] = [];
+      const watch = async (wanted: number) => {
+        for await (const { id, execId, selfTest } of await engine.watchStarts(
+          dataDir,
+          since,
+          closing.signal,
+        )) {
+          started.push(id);
+          expect([execId, selfTest]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), false]);
+          if (started.length === wanted) break;
+        }
+      };
+      const run = async () => {
+        const id = await engine.create(await specOf(['true']));
+        await engine.start(id);
+        await engine.wait(id);
+        return id;
+      };
+      const before = await run();
+      const watching = watch(2);
+      // Made, and never started: that is not told.
+      await engine.create(await specOf(['true']));
+      const after = await run();
+      await watching;
+      expect(started).toEqual([before, after]);
+
+      const idle = engine.watchStarts(dataDir, new Date(), closing.signal).then(async (starts) => {
+        for await (const { id } of starts) started.push(id);
+      });
+      closing.abort();
+      await idle.catch(() => undefined);
+      expect(started).toHaveLength(2);
     });
 
     describe('what a program writes', () => {
@@ -534,6 +570,10 @@ async function expectUnavailable(engine: ContainerEngine, spec: ContainerSpec): 
     kill: () => engine.kill(id),
     remove: () => engine.remove(id),
     listOwned: () => engine.listOwned(spec.owner.dataDir),
+    watchStarts: async () => {
+      const starts = await engine.watchStarts(spec.owner.dataDir, new Date(), new AbortController().signal);
+      for await (const started of starts) throw new Error(`${started.id} was started by nobody.`);
+    },
   };
   for (const call of Object.values(calls)) await expect(call()).rejects.toMatchObject(unavailable);
 }
@@ -548,32 +588,4 @@ async function untilSteady(ask: () => Promise<number>): Promise<number> {
     last = next;
   }
   return last;
-}
-
-/** Stands before the engine, so that it can go away without taking the engine along. */
-async function openProxy(path: string, dockerHost: string) {
-  const endpoint = parseDockerHost(dockerHost);
-  const calls: { asked: string; answered: boolean }[] = [];
-  const sockets: Socket[] = [];
-  const server = createServer((client) => {
-    const upstream = connect('socketPath' in endpoint ? { path: endpoint.socketPath } : endpoint);
-    const call = { asked: '', answered: false };
-    calls.push(call);
-    client.on('data', (data: Buffer) => Object.assign(call, { asked: data.toString(), answered: false }));
-    upstream.on('data', () => (call.answered = true));
-    client.pipe(upstream).pipe(client);
-    for (const socket of [client, upstream]) sockets.push(socket.on('error', () => undefined));
-  });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  return {
-    path,
-    /** Once the engine has begun to answer a call of this kind. */
-    async answering(text: string): Promise<void> {
-      while (!calls.some(({ asked, answered }) => asked.includes(text) && answered)) await pause(10);
-    },
-    async close(): Promise<void> {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }

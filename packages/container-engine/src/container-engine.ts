@@ -20,6 +20,11 @@ export interface ContainerEngine {
   remove(id: ContainerId): Promise<void>;
   /** Containers of ours, of any state, that belong to this data folder. */
   listOwned(dataDir: string): Promise<OwnedContainer[]>;
+  /**
+   * Every container with the label of this data folder that the engine starts, whoever asked it to, from a
+   * moment on as far as the engine remembers. Ends when the engine does.
+   */
+  watchStarts(dataDir: string, since: Date, signal: AbortSignal): Promise<AsyncIterable<StartedContainer>>;
 }
 
 export type ContainerId = string;
@@ -77,6 +82,15 @@ export interface OwnedContainer {
   readonly id: ContainerId;
   readonly execId: string;
   readonly running: boolean;
+}
+
+export interface StartedContainer {
+  readonly id: ContainerId;
+  /** Undefined where the container names none. */
+  readonly execId: string | undefined;
+  /** One that was started to find out what the engine can do, and ran nothing of a caller's. */
+  readonly selfTest: boolean;
+  readonly at: Date;
 }
 
 export interface Attachment {

@@ -11,12 +11,14 @@ import type {
   EngineImage,
   EngineInfo,
   OwnedContainer,
+  StartedContainer,
 } from './container-engine.js';
 import { demultiplex } from './demultiplex.js';
 import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
 import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
 import { labels, type EngineHardening } from './hardening.js';
+import { readStarts } from './start-events.js';
 import { unlessMissingRuntime } from './missing-runtime.js';
 import { questionMs } from './question.js';
 
@@ -97,6 +99,26 @@ export class DockerodeEngine implements ContainerEngine {
       execId: container.Labels[labels.execId] ?? '',
       running: container.State === 'running',
     }));
+  }
+
+  async watchStarts(
+    dataDir: string,
+    since: Date,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<StartedContainer>> {
+    const filters = {
+      type: ['container'],
+      event: ['start'],
+      label: [labels.ours, `${labels.dataDir}=${dataDir}`],
+    };
+    const events = this.#docker.getEvents({
+      filters: JSON.stringify(filters),
+      since: since.getTime() / 1000,
+    });
+    const stream = (await told('events', events)) as Readable;
+    signal.addEventListener('abort', () => stream.destroy(), { once: true });
+    if (signal.aborted) stream.destroy();
+    return readStarts(stream as AsyncIterable<Buffer>, dataDir);
   }
 
   /** Read as a stream: dockerode's own call never ends when the connection is lost after the answer began. */

@@ -10,6 +10,7 @@ export type {
   EngineRuntime,
   OutputChunk,
   OwnedContainer,
+  StartedContainer,
 } from './container-engine.js';
 export { CliEngine, type CliHardening } from './cli-engine.js';
 export type { DockerCli } from './cli-process.js';

@@ -58,6 +58,7 @@ export class ExecRunner {
   readonly #underway = new Map<ExecId, Underway>();
   readonly #once: SubmitOnce;
   readonly #inputsGuard = new InputsGuard();
+  readonly #intakes = new Set<ExecId>();
   readonly #background = new Set<Promise<void>>();
   readonly #abandon = new AbortController();
   #closing = false;
@@ -81,9 +82,16 @@ export class ExecRunner {
     this.#admission.update(limits);
   }
 
+  /** Whether this server is at it: receives it, lets it wait, or runs it. */
+  isUnderway(execId: string): boolean {
+    return this.#underway.has(execId as ExecId) || this.#intakes.has(execId as ExecId);
+  }
+
   /** Receives the files of a request that is still to be submitted. */
   openIntake(limits: IntakeLimits): Intake {
-    return new Intake(this.#options.workspace, limits);
+    const intake = new Intake(this.#options.workspace, limits, () => this.#intakes.delete(intake.execId));
+    this.#intakes.add(intake.execId);
+    return intake;
   }
 
   /**
@@ -97,7 +105,8 @@ export class ExecRunner {
     const submitted = await (idempotencyKey === undefined
       ? submitNew()
       : this.#once.submit(idempotencyKey, requestHash, submitNew));
-    if (submitted.execId !== order.execId) await intake?.discard();
+    if (submitted.execId === order.execId) intake?.close();
+    else await intake?.discard();
     return submitted;
   }
 

@@ -7,3 +7,5 @@ export { Vault } from './vault.js';
 export type { ExecRecords, ExecRunnerOptions } from './runner-options.js';
 export { recover, type Recovery, type ResumableExec } from './recover.js';
 export { type ExecEvent, type WatchPosition } from './watch-exec.js';
+export { Reconciler, type Account, type UnaccountedContainer } from './upkeep/reconciler.js';
+export { Sweep, type Strays, type SweepOptions } from './upkeep/sweep.js';

@@ -26,14 +26,16 @@ export class Intake {
   readonly execId: ExecId = newExecId();
   readonly #workspace: Workspace;
   readonly #limits: IntakeLimits;
+  readonly #onClose: () => void;
   readonly #received: InputFile[] = [];
   #staged = 0;
   #bytes = 0;
   #secretBytes = 0;
 
-  constructor(workspace: Workspace, limits: IntakeLimits) {
+  constructor(workspace: Workspace, limits: IntakeLimits, onClose: () => void) {
     this.#workspace = workspace;
     this.#limits = limits;
+    this.#onClose = onClose;
   }
 
   get received(): readonly InputFile[] {
@@ -53,9 +55,15 @@ export class Intake {
     this.#received.push({ path: relative, size: size.bytes, sha256, secret, content });
   }
 
+  /** Its files are the exec's from now on. */
+  close(): void {
+    this.#onClose();
+  }
+
   /** Leaves nothing of it behind. */
   async discard(): Promise<void> {
     await this.#workspace.removeSpool(this.execId);
+    this.#onClose();
   }
 
   async #stage(chunks: AsyncIterable<Buffer>): Promise<{ readonly staged: string }> {

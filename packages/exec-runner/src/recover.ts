@@ -20,6 +20,18 @@ export interface Recovery {
   readonly dataDir: string;
 }
 
+/** What was found that belonged to nobody. */
+export interface StrayCounts {
+  readonly containers: number;
+  readonly rows: number;
+  readonly spools: number;
+}
+
+export interface Recovered {
+  readonly resumable: readonly ResumableExec[];
+  readonly found: StrayCounts;
+}
+
 /** An exec that was taken on and never started. */
 export interface ResumableExec {
   readonly plan: ExecPlan;
@@ -31,10 +43,12 @@ export interface ResumableExec {
  * of them runs any more, then the rows that still wait for an end, then what waits on disk for nobody.
  * Those that never started are given back, to be run.
  */
-export async function recover(recovery: Recovery): Promise<readonly ResumableExec[]> {
+export async function recover(recovery: Recovery): Promise<Recovered> {
   const { engine, workspace, records, logger, dataDir } = recovery;
+  const found = { containers: 0, rows: 0, spools: 0 };
   for (const container of await engine.listOwned(dataDir)) {
     await engine.remove(container.id);
+    found.containers += 1;
     logger.warn('recovery.container_removed', { exec_id: container.execId, running: container.running });
   }
   const resumable = new Map<string, ResumableExec>();
@@ -45,17 +59,24 @@ export async function recover(recovery: Recovery): Promise<readonly ResumableExe
       resumable.set(record.exec_id, { plan, submission: record });
       logger.info('recovery.exec_resumed', { exec_id: record.exec_id });
     } else {
-      await end(recovery, record);
+      found.rows += 1;
+      await endInterrupted(recovery, record, 'interrupted: the server ended while this exec was under way');
     }
   }
   for (const execId of await workspace.spooled()) {
-    if (!resumable.has(execId)) await workspace.removeSpool(execId);
+    if (resumable.has(execId)) continue;
+    await workspace.removeSpool(execId);
+    found.spools += 1;
   }
-  return [...resumable.values()];
+  return { resumable: [...resumable.values()], found };
 }
 
-async function end({ workspace, records, logger }: Recovery, record: ExecRecord): Promise<void> {
-  const reason = 'interrupted: the server ended while this exec was under way';
+/** Gives a row that nobody is at any more its end: the one that waits in its spool, or the reason. */
+export async function endInterrupted(
+  { workspace, records, logger }: Pick<Recovery, 'workspace' | 'records' | 'logger'>,
+  record: ExecRecord,
+  reason: string,
+): Promise<void> {
   const finished = await spooledEnd(workspace, record.exec_id);
   await records.finish(record.exec_id, finished ?? withoutResult('error', reason, new Date()));
   logger.warn('recovery.exec_ended', { exec_id: record.exec_id, was: record.status });
