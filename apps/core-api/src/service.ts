@@ -109,6 +109,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         maxBodyBytes: config.maxBodyBytes,
         logger,
         checkHealth,
+        version: options.version,
       }),
     );
     const url = await listen(server, config.host, config.port);
