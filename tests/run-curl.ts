@@ -26,7 +26,8 @@ export async function runCurl(line: string): Promise<unknown> {
     headers,
     ...(body === undefined ? {} : { body }),
   });
-  return response.json();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return isJson ? response.json() : (await response.text()).replaceAll('\r\n', '\n');
 }
 
 /** Words as a shell cuts them; of quotes only the single ones, inside which nothing is special. */
