@@ -30,7 +30,8 @@ export async function runCurl(line: string, files: Readonly<Record<string, strin
     headers,
     ...(body === undefined ? {} : { body }),
   });
-  return response.json();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return isJson ? response.json() : (await response.text()).replaceAll('\r\n', '\n');
 }
 
 function addPart(form: FormData, part: string, files: Readonly<Record<string, string>>): void {

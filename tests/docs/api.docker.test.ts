@@ -4,11 +4,11 @@ import { startRunningService, type RunningService } from '../exec/running-servic
 import { runCurl } from '../run-curl.js';
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
-const examples = [...page.matchAll(/```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
-  ([, command = '', answer = '']) => ({
+const examples = [...page.matchAll(/```sh\n([^`]*)```\n\n```(json|text)\n(.*?)```/gs)].map(
+  ([, command = '', kind, answer = '']) => ({
     title: command.split('\n')[0] ?? '',
     command,
-    answer: JSON.parse(answer) as unknown,
+    answer: kind === 'json' ? (JSON.parse(answer) as unknown) : answer,
   }),
 );
 
@@ -26,7 +26,7 @@ test('every call has an example; of the event stream it is not JSON', () => {
     .split(/^(?=## )/m)
     .filter((part) => /^## (GET|POST|PUT|DELETE) (?!.*\/events)/.test(part));
   expect(calls.length).toBeGreaterThan(5);
-  for (const call of calls) expect(call).toMatch(/```sh\n.*?```\n\n```json\n/s);
+  for (const call of calls) expect(call).toMatch(/```sh\n.*?```\n\n```(json|text)\n/s);
 });
 
 test.each(examples)('$title', async ({ command, answer }) => {

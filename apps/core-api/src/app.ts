@@ -11,6 +11,7 @@ import { auditRoutes } from './routes/audit.js';
 import { eventRoutes } from './routes/events.js';
 import { execRoutes, type ExecRoutesOptions } from './routes/execs.js';
 import { healthRoutes } from './routes/health.js';
+import { openApiRoutes } from './routes/openapi.js';
 import { settingsRoutes, type SettingsRoutesOptions } from './routes/settings.js';
 
 export interface AppParts extends ExecRoutesOptions, SettingsRoutesOptions {
@@ -18,6 +19,7 @@ export interface AppParts extends ExecRoutesOptions, SettingsRoutesOptions {
   readonly audit: AuditLog;
   readonly logger: Logger;
   readonly checkHealth: HealthCheck;
+  readonly version: string;
 }
 
 /** The HTTP skin: parse, call one use case, format. */
@@ -33,6 +35,7 @@ export function createApp(parts: AppParts): Express {
   app.use(artifactRoutes(parts.audit));
   app.use(eventRoutes(parts.runner));
   app.use(settingsRoutes(parts));
+  app.use(openApiRoutes(parts.version));
   app.use(routeNotFound);
   app.use(answerErrors(parts.logger));
   return app;

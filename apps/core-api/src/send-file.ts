@@ -17,20 +17,22 @@ export function asDownload(response: Response, name: string, mediaType: string):
   response.setHeader('cache-control', 'private, no-cache');
 }
 
-/** Sends a file or the range of it that is asked for, and closes it. */
+/** Sends a file, under this name, or the range of it that is asked for, and closes it. */
 export async function sendFile(
   request: Request,
   response: Response,
-  { file, size, sha256 }: OpenedFile,
+  { file, size, sha256, mediaType }: OpenedFile,
+  name: string,
 ): Promise<void> {
   try {
+    const range = rangeOf(request, response, size, sha256);
+    asDownload(response, name, mediaType);
     response.setHeader('accept-ranges', 'bytes');
     if (sha256 !== null) response.setHeader('etag', etagOf(sha256));
     if (sha256 !== null && isKnown(request, sha256)) {
       response.status(304).end();
       return;
     }
-    const range = rangeOf(request, response, size, sha256);
     const { start, end } = range ?? { start: 0, end: size - 1 };
     if (range) response.status(206).setHeader('content-range', `bytes ${start}-${end}/${size}`);
     response.setHeader('content-length', end - start + 1);

@@ -148,6 +148,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         maxUploadBytes: config.maxUploadBytes,
         logger,
         checkHealth,
+        version: options.version,
       }),
     );
     const url = await listen(server, config.host, config.port);

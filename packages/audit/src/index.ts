@@ -2,4 +2,4 @@ export { AuditLog, type AuditLogOptions } from './audit-log.js';
 export type { AuditRecords, Page, PageOptions } from './audit-records.js';
 export type { Seals } from './cursor.js';
 export type { OpenedFile } from './open-file.js';
-export { outputStreams, type OutputStream } from './open-output.js';
+export { outputStreams, outputType, type OutputStream } from './open-output.js';

@@ -43,4 +43,4 @@ async function openRecorded(record: ExecRecord, stream: OutputStream, { records 
 }
 
 /** The bytes are the program's own; this is what they are most of the time. */
-const outputType = 'text/plain; charset=utf-8';
+export const outputType = 'text/plain; charset=utf-8';

@@ -83,3 +83,16 @@ export {
   type PageQuery,
 } from './exec-query.js';
 export type { ExecFigures, ExecGroup, ExecStats } from './exec-stats.js';
+export {
+  artifactListingSchema,
+  errorSchema,
+  execAnswerSchema,
+  execPageSchema,
+  execRecordSchema,
+  execStatsSchema,
+  healthSchema,
+  inputListingSchema,
+  policySnapshotSchema,
+  settingsHistorySchema,
+  settingsVersionSchema,
+} from './answer-schemas.js';

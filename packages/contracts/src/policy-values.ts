@@ -31,8 +31,10 @@ export const policyLayers = ['system', 'settings', 'manifest', 'request'] as con
 /** Who set a value, from the least to the most specific. */
 export type PolicyLayer = (typeof policyLayers)[number];
 
+export const policyAuthorities = [...policyLayers, 'hard', 'engine'] as const;
+
 /** Who can be the reason for a value or a ceiling: a layer, the built-in ceiling or the engine's capacity. */
-export type PolicyAuthority = PolicyLayer | 'hard' | 'engine';
+export type PolicyAuthority = (typeof policyAuthorities)[number];
 
 /** The loosest value that was allowed, and who drew that line. */
 export interface PolicyCeiling<Value> {

@@ -1,4 +1,4 @@
-import { outputStreams, type AuditLog } from '@secbox/audit';
+import { outputStreams, outputType, type AuditLog } from '@secbox/audit';
 import { pageQuerySchema, parseExecId, type PageQuery } from '@secbox/contracts';
 import { Router } from 'express';
 import { methodNotAllowed } from '../answer-errors.js';
@@ -48,9 +48,13 @@ export function artifactRoutes(audit: AuditLog): Router {
       .get(async (request, response) => {
         const execId = parseExecId(request.params.execId);
         const opened = await audit.openOutput(callersTenant(), execId, stream);
-        asDownload(response, `${execId}-${stream}.txt`, 'text/plain; charset=utf-8');
-        if (opened) await sendFile(request, response, opened);
-        else response.setHeader('content-length', 0).end();
+        const name = `${execId}-${stream}.txt`;
+        if (opened) {
+          await sendFile(request, response, opened, name);
+          return;
+        }
+        asDownload(response, name, outputType);
+        response.setHeader('content-length', 0).end();
       })
       .all(methodNotAllowed('GET', 'HEAD'));
   }
@@ -61,8 +65,7 @@ export function artifactRoutes(audit: AuditLog): Router {
     .get(async (request, response) => {
       const [, , , id = '', , ...path] = request.path.split('/');
       const opened = await audit.openArtifact(callersTenant(), parseExecId(id), path.join('/'));
-      asDownload(response, opened.name, opened.mediaType);
-      await sendFile(request, response, opened);
+      await sendFile(request, response, opened, opened.name);
     })
     .all(methodNotAllowed('GET', 'HEAD'));
 

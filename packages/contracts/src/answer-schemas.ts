@@ -1,0 +1,203 @@
+import { errorCodes, errorKinds } from './error-codes.js';
+import { artifactKinds, dropReasons } from './exec-evidence.js';
+import { startModes } from './exec-record.js';
+import { execStatuses } from './exec-status.js';
+import { execIdPattern, namePattern } from './ids.js';
+import { limitFields, policyAuthorities } from './policy-values.js';
+import { settingsSchema } from './settings.js';
+
+/** JSON Schemas of what the API answers: every key is there, and there is no other. */
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text = { type: 'string' } as const;
+const time = { type: 'string', format: 'date-time' } as const;
+const count = { type: 'integer', minimum: 0 } as const;
+const flag = { type: 'boolean' } as const;
+const hash = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
+const listOf = (items: Schema) => ({ type: 'array', items });
+const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] });
+
+function record<Properties extends Readonly<Record<string, Schema>>>(
+  properties: Properties,
+  optional: readonly (keyof Properties)[] = [],
+) {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', additionalProperties: false, required, properties } as const;
+}
+
+const eachLimit = (schema: Schema): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(limitFields.map((field) => [field, schema]));
+const authority = { type: 'string', enum: policyAuthorities } as const;
+
+export const policySnapshotSchema = record({
+  values: record({
+    net: record({ mode: { type: 'string', enum: ['none'] } }),
+    ...eachLimit({ type: 'number' }),
+    read_only_root: flag,
+  }),
+  ceilings: record({
+    ...eachLimit(record({ value: { type: 'number' }, layer: authority })),
+    read_only_root: record({ value: flag, layer: authority }),
+  }),
+  sources: record({ ...eachLimit(authority), 'net.mode': authority, read_only_root: authority }),
+  settings_version: count,
+});
+
+const recordProperties = {
+  exec_id: { type: 'string', pattern: execIdPattern },
+  tenant: text,
+  actor: orNull(text),
+  project_id: { type: 'string', pattern: namePattern },
+  task_id: orNull(text),
+  conversation_id: orNull(text),
+  skill_id: orNull(text),
+  kind: { type: 'string', enum: ['shell', 'python'] },
+  sandbox_type: { type: 'string', enum: ['docker'] },
+  image: text,
+  image_digest: text,
+  cmd: text,
+  args: listOf(text),
+  cwd: text,
+  env_keys: listOf(text),
+  policy_snapshot: { $ref: '#/components/schemas/PolicySnapshot' },
+  artifacts_path: text,
+  idempotency_key: orNull(text),
+  request_hash: hash,
+  plan_hash: hash,
+  status: { type: 'string', enum: execStatuses },
+  exit_code: orNull({ type: 'integer' }),
+  signal: orNull(text),
+  oom: flag,
+  error_reason: orNull(text),
+  created_at: time,
+  started_at: orNull(time),
+  queue_ms: orNull(count),
+  start_mode: orNull({ type: 'string', enum: startModes }),
+  ended_at: orNull(time),
+  duration_ms: orNull(count),
+  stdout_truncated: flag,
+  stderr_truncated: flag,
+  artifacts_truncated: flag,
+  cpu_ms: orNull(count),
+  peak_memory_bytes: orNull(count),
+} as const;
+
+export const execRecordSchema = record(recordProperties);
+
+const artifactProperties = { path: text, path_base64: text } as const;
+
+export const execAnswerSchema = record({
+  ...recordProperties,
+  artifacts_dir: text,
+  stdout_path: text,
+  stderr_path: text,
+  stdout: text,
+  stderr: text,
+  artifacts: listOf(
+    record({ ...artifactProperties, size: count, sha256: hash, media_type: text, url: text }, [
+      'path_base64',
+    ]),
+  ),
+  artifacts_complete: flag,
+  artifacts_url: text,
+});
+
+const nextCursor = orNull(text);
+
+export const execPageSchema = record({
+  execs: listOf({ $ref: '#/components/schemas/ExecRecord' }),
+  next_cursor: nextCursor,
+});
+
+export const artifactListingSchema = record({
+  artifacts: listOf(
+    record(
+      {
+        ...artifactProperties,
+        kind: { type: 'string', enum: artifactKinds },
+        size: orNull(count),
+        sha256: orNull(hash),
+        media_type: orNull(text),
+        dropped: orNull({ type: 'string', enum: dropReasons }),
+        url: orNull(text),
+      },
+      ['path_base64'],
+    ),
+  ),
+  next_cursor: nextCursor,
+});
+
+export const inputListingSchema = record({
+  inputs: listOf({
+    oneOf: [
+      record({ path: text, size: count, sha256: hash }),
+      record({ path: text, secret: { type: 'boolean', const: true } }),
+    ],
+  }),
+  next_cursor: nextCursor,
+});
+
+const figures = {
+  execs: count,
+  duration_ms: record({
+    min: orNull(count),
+    p50: orNull(count),
+    p95: orNull(count),
+    max: orNull(count),
+    mean: orNull(count),
+  }),
+} as const;
+const groups = listOf(record({ key: orNull(text), ...figures }));
+
+export const execStatsSchema = record({
+  total: record(figures),
+  by_status: groups,
+  by_day: groups,
+  by_skill: groups,
+  by_actor: groups,
+  truncated: flag,
+});
+
+const { $id: _, ...settingsDocument } = settingsSchema;
+
+export const settingsVersionSchema = record({
+  version: count,
+  settings: settingsDocument,
+  created_at: orNull(time),
+});
+
+export const settingsHistorySchema = record({
+  versions: listOf({ $ref: '#/components/schemas/SettingsVersion' }),
+  next_before: orNull(count),
+});
+
+export const errorSchema = record({
+  error: record(
+    {
+      kind: { type: 'string', enum: errorKinds },
+      code: { type: 'string', enum: Object.keys(errorCodes) },
+      message: text,
+      details: { type: 'object' },
+    },
+    ['details'],
+  ),
+});
+
+/** Of `GET /sandbox/health`. */
+export const healthSchema = record({
+  status: { type: 'string', enum: ['ok', 'degraded'] },
+  problems: listOf(text),
+  version: text,
+  runtime_mode: text,
+  workspace_root_native: text,
+  workspace_writable: flag,
+  database_writable: flag,
+  docker_cli_path: orNull(text),
+  docker_version: orNull(text),
+  docker_context: text,
+  docker_host: text,
+  engine_source: text,
+  image: record({ reference: text, id: orNull(text) }),
+  disk: record({ free_bytes: count, total_bytes: count }),
+});
