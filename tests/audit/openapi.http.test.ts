@@ -20,7 +20,7 @@ beforeAll(async () => {
     'echo hi > /workspace/artifacts/a; ln -s a /workspace/artifacts/b',
     {
       inputs: [
-        { path: 'x', content: 'y' },
+        { path: 'a', content: 'y' },
         { path: 's', content: 'z', secret: true },
       ],
     },
@@ -78,6 +78,7 @@ const calls = (
     ['get', '/sandbox/execs/{exec_id}/artifacts/{path}', { headers: { range: 'bytes=9-' } }],
     ['get', '/sandbox/execs/{exec_id}/artifacts.zip'],
     ['get', '/sandbox/execs/{exec_id}/inputs'],
+    ['get', '/sandbox/execs/{exec_id}/inputs/{path}'],
     ['get', '/sandbox/execs/{exec_id}/stdout'],
     ['get', '/sandbox/execs/{exec_id}/stderr'],
     ['get', '/settings'],

@@ -75,7 +75,10 @@ describe('inputs', () => {
 
   test('are all accounted for: also those of earlier execs, and those added while it ran', async () => {
     const project = { project_id: 'account' };
-    await service.shell('true', { ...project, inputs: [input('old', 'old'), input('replaced', 'before')] });
+    const earlier = await service.shell('true', {
+      ...project,
+      inputs: [input('old', 'old'), input('replaced', 'before')],
+    });
     const first = service.shell('touch begun; while [ ! -e go ]; do sleep 0.02; done', {
       ...project,
       inputs: [input('replaced', 'after')],
@@ -87,9 +90,11 @@ describe('inputs', () => {
     const told = (path: string, content: string) => ({ path, size: content.length, sha256: sha256(content) });
     expect(meta.inputs).toEqual([told('added', 'added'), told('old', 'old'), told('replaced', 'after')]);
     // What was replaced can still be looked at.
-    const contents = join(service.dataDir, 'workspace/contents');
-    const before = sha256('before');
-    expect(await readFile(join(contents, before.slice(0, 2), before), 'utf8')).toBe('before');
+    const { exec_id: execId } = earlier;
+    const fetched = (id: string, path: string) => fetch(`${service.url}/sandbox/execs/${id}/inputs/${path}`);
+    expect(await (await fetched(execId, 'replaced')).text()).toBe('before');
+    expect(await (await fetched((await first).exec_id, 'replaced')).text()).toBe('after');
+    expect((await fetched(execId, 'replaced')).headers.get('content-disposition')).toMatch(/^attachment/);
   });
 
   test('cannot be changed from inside, nor what is kept of them (case 44)', async () => {
@@ -101,6 +106,23 @@ describe('inputs', () => {
     const hash = sha256('kept');
     const kept = join(service.dataDir, 'workspace/contents', hash.slice(0, 2), hash);
     expect(await readFile(kept, 'utf8')).toBe('kept');
+  });
+
+  test('that were secret, or that it could not see, are not handed out', async () => {
+    const { exec_id: execId } = await service.shell('true', {
+      project_id: 'hidden',
+      inputs: [{ ...input('key', 'canary'), secret: true }],
+    });
+    for (const [path, status] of [
+      ['key', 404],
+      ['other', 404],
+      ['..%2fx', 400],
+      ['%ff', 404],
+    ] as const) {
+      const response = await fetch(`${service.url}/sandbox/execs/${execId}/inputs/${path}`);
+      expect([path, response.status]).toEqual([path, status]);
+      expect(await response.text()).not.toContain('canary');
+    }
   });
 
   test('a file where there is a folder, or the other way, is refused and recorded', async () => {

@@ -8,6 +8,7 @@ import { createPathAdapter, Workspace } from '@secbox/workspace';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { EngineApi } from '../../docker/setup/engine-api.mjs';
 import { unmountBelow } from '../../docker/setup/unmount.mjs';
 import { containersOf, runningContainer } from '../exec/engine-view.js';
@@ -15,6 +16,11 @@ import { startRunningService, type RunningService } from '../exec/running-servic
 import { startServer } from './server-process.js';
 
 const dockerHost = process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock';
+const logger = createLogger({
+  level: 'error',
+  format: 'json',
+  destination: new Writable({ write: (_chunk, _encoding, done) => done() }),
+});
 const api = () => new EngineApi({ host: dockerHost });
 
 /** A container with our labels that nobody asked us for. */
@@ -58,7 +64,7 @@ describe('the sweep', () => {
       engine: new DockerodeEngine(parseDockerHost(dockerHost), { seccompProfile: '{}' }),
       workspace,
       records: database.execs,
-      logger: createLogger({ level: 'error', format: 'json', destination: process.stderr }),
+      logger,
       dataDir,
       isUnderway: (execId) => underway.has(execId),
     };
@@ -189,7 +195,7 @@ describe('the account', () => {
       },
       records: { find: () => (answers.shift() ?? (() => Promise.resolve(undefined)))() },
       dataDir: '/',
-      logger: createLogger({ level: 'error', format: 'json', destination: process.stderr }),
+      logger,
       retryMs: 10,
     });
     reconciler.begin();

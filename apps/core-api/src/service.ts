@@ -142,6 +142,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           records: database.audit,
           seals: vault,
           spoolOf: ({ exec_id: execId }) => workspace.spoolOf(execId),
+          contentsOf: (tenant) => workspace.contentsOf(tenant),
         }),
         settings,
         maxBodyBytes: config.maxBodyBytes,

@@ -14,12 +14,14 @@ import {
   type ExecStats,
   type InputListing,
   type PageQuery,
+  type TenantId,
 } from '@secbox/contracts';
+import type { ContentStore } from '@secbox/workspace';
 import type { Readable } from 'node:stream';
 import { artifactUrl, fileNameOf, nameOf, parseArtifactPath, pathOf } from './artifact-path.js';
 import type { AuditRecords } from './audit-records.js';
 import { Cursors, type Seals } from './cursor.js';
-import { openListed, type OpenedFile } from './open-file.js';
+import { openContent, openListed, type OpenedFile } from './open-file.js';
 import { openOutput, type OutputStream } from './open-output.js';
 import { readAnswer } from './read-answer.js';
 import { zipFiles, type ZipEntry } from './zip-files.js';
@@ -30,6 +32,8 @@ export interface AuditLogOptions {
   readonly seals: Seals;
   /** Where an exec's output is while it runs. */
   readonly spoolOf: (record: ExecRecord) => string;
+  /** What the inputs of a tenant's execs held. */
+  readonly contentsOf: (tenant: TenantId) => ContentStore;
 }
 
 const defaultLimit = 50;
@@ -40,14 +44,16 @@ export class AuditLog {
   readonly #records: AuditRecords;
   readonly #cursors: Cursors;
   readonly #spoolOf: AuditLogOptions['spoolOf'];
+  readonly #contentsOf: AuditLogOptions['contentsOf'];
 
-  constructor({ records, seals, spoolOf }: AuditLogOptions) {
+  constructor({ records, seals, spoolOf, contentsOf }: AuditLogOptions) {
     this.#records = records;
+    this.#contentsOf = contentsOf;
     this.#cursors = new Cursors(seals);
     this.#spoolOf = spoolOf;
   }
 
-  async list(tenant: string, query: ExecListQuery): Promise<ExecPage> {
+  async list(tenant: TenantId, query: ExecListQuery): Promise<ExecPage> {
     const { cursor, limit = defaultLimit, sort = '-created_at', ...filter } = query;
     assertMoments(filter);
     const list = ['execs', tenant, sort, Object.entries(filter).sort()];
@@ -57,19 +63,19 @@ export class AuditLog {
   }
 
   export(
-    tenant: string,
+    tenant: TenantId,
     { format, sort = '-created_at', ...filter }: ExecExportQuery,
   ): AsyncIterable<Uint8Array> {
     assertMoments(filter);
     return this.#records.export(tenant, filter, { order: orderOf(sort), format });
   }
 
-  async stats(tenant: string, filter: ExecFilter): Promise<ExecStats> {
+  async stats(tenant: TenantId, filter: ExecFilter): Promise<ExecStats> {
     assertMoments(filter);
     return this.#records.stats(tenant, filter);
   }
 
-  async find(tenant: string, execId: ExecId): Promise<ExecRecord> {
+  async find(tenant: TenantId, execId: ExecId): Promise<ExecRecord> {
     const record = await this.#records.find(tenant, execId);
     if (!record) throw new SecboxError('exec_not_found', `There is no exec ${execId}.`);
     return record;
@@ -81,7 +87,7 @@ export class AuditLog {
   }
 
   async artifacts(
-    tenant: string,
+    tenant: TenantId,
     execId: ExecId,
     { cursor, limit = defaultLimit }: PageQuery,
   ): Promise<ArtifactListing> {
@@ -96,7 +102,7 @@ export class AuditLog {
   }
 
   async inputs(
-    tenant: string,
+    tenant: TenantId,
     execId: ExecId,
     { cursor, limit = defaultLimit }: PageQuery,
   ): Promise<InputListing> {
@@ -109,7 +115,7 @@ export class AuditLog {
 
   /** `path` as it is in a URL. */
   async openArtifact(
-    tenant: string,
+    tenant: TenantId,
     execId: ExecId,
     path: string,
   ): Promise<OpenedFile & { readonly name: string }> {
@@ -122,7 +128,26 @@ export class AuditLog {
     return { ...(await openListed(record, artifact)), name: fileNameOf(components) };
   }
 
-  async openOutput(tenant: string, execId: ExecId, stream: OutputStream): Promise<OpenedFile | undefined> {
+  /** What an input held that the exec could see, also when it was replaced since; of a secret one nothing is kept. */
+  async openInput(
+    tenant: TenantId,
+    execId: ExecId,
+    path: string,
+  ): Promise<OpenedFile & { readonly name: string }> {
+    const components = parseArtifactPath(path);
+    const name = nameOf(components);
+    await this.find(tenant, execId);
+    const input = 'path' in name ? await this.#records.findInput(execId, name.path) : undefined;
+    if (!input || 'secret' in input) {
+      throw new SecboxError('input_not_found', `Exec ${execId} saw no such input that is kept.`);
+    }
+    return {
+      ...(await openContent(this.#contentsOf(tenant), input)),
+      name: fileNameOf(components),
+    };
+  }
+
+  async openOutput(tenant: TenantId, execId: ExecId, stream: OutputStream): Promise<OpenedFile | undefined> {
     const findAgain = () => this.find(tenant, execId);
     return openOutput(await findAgain(), stream, {
       records: this.#records,
@@ -132,7 +157,7 @@ export class AuditLog {
   }
 
   /** All files of an exec that is over, its output among them. */
-  async zip(tenant: string, execId: ExecId): Promise<Readable> {
+  async zip(tenant: TenantId, execId: ExecId): Promise<Readable> {
     const record = await this.find(tenant, execId);
     if (!isFinal(record.status)) {
       throw new SecboxError('exec_not_over', `Exec ${execId} is not over: its files may still change.`);

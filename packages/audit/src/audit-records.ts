@@ -35,6 +35,7 @@ export interface AuditRecords {
     execId: ExecId,
     name: { readonly path: string } | { readonly base64: string },
   ): Promise<ArtifactRecord | undefined>;
+  findInput(execId: ExecId, path: string): Promise<InputRecord | undefined>;
   inputs(execId: ExecId, options: PageOptions): Promise<Page<InputRecord>>;
   export(
     tenant: string,

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { SecboxError, type ArtifactRecord, type ExecRecord } from '@secbox/contracts';
-import { isErrno, openPublished } from '@secbox/workspace';
+import { isErrno, openPublished, type ContentStore } from '@secbox/workspace';
 import { pathOf } from './artifact-path.js';
 
 /** A file to be sent; whoever gets it closes it. */
@@ -31,6 +31,18 @@ export async function openListed(
     await file.close();
     throw error;
   }
+}
+
+/** Opens what an input held. */
+export async function openContent(
+  contents: ContentStore,
+  { size, sha256 }: { readonly size: number; readonly sha256: string },
+): Promise<OpenedFile> {
+  const file = await contents.open(sha256).catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) throw gone();
+    throw error;
+  });
+  return { file, size, sha256, mediaType: 'application/octet-stream' };
 }
 
 function gone(): SecboxError {

@@ -41,6 +41,7 @@ export const policySnapshotSchema = record({
     read_only_root: record({ value: flag, layer: authority }),
   }),
   sources: record({ ...eachLimit(authority), 'net.mode': authority, read_only_root: authority }),
+  runtime: record({ value: text, layer: authority }),
   settings_version: count,
 });
 
@@ -185,9 +186,12 @@ export const errorSchema = record({
 });
 
 /** Of `GET /sandbox/health`. */
+const diskLimit = record({ kind: { type: 'string', enum: ['hard', 'soft'] }, limit_bytes: count, why: text });
+
 export const healthSchema = record({
   status: { type: 'string', enum: ['ok', 'degraded'] },
   problems: listOf(text),
+  warnings: listOf(text),
   version: text,
   runtime_mode: text,
   workspace_root_native: text,
@@ -198,6 +202,20 @@ export const healthSchema = record({
   docker_context: text,
   docker_host: text,
   engine_source: text,
+  runtime: record({ name: text, offered: orNull(listOf(text)) }),
   image: record({ reference: text, id: orNull(text) }),
-  disk: record({ free_bytes: count, total_bytes: count }),
+  disk: record({
+    free_bytes: count,
+    total_bytes: count,
+    min_free_bytes: count,
+    work: diskLimit,
+    artifacts: diskLimit,
+  }),
+  strays: record({ containers: count, rows: count, spools: count, last_sweep_at: orNull(time) }),
+  account: record({
+    listening: flag,
+    started: count,
+    unaccounted_total: count,
+    unaccounted: listOf(record({ container: text, exec_id: orNull(text), started_at: time, why: text })),
+  }),
 });

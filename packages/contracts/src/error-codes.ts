@@ -35,6 +35,7 @@ export const errorCodes = {
   precondition_required: { kind: 'invalid', httpStatus: 428 },
   exec_not_found: { kind: 'not_found' },
   exec_not_over: { kind: 'conflict' },
+  input_not_found: { kind: 'not_found' },
   artifact_not_found: { kind: 'not_found' },
   artifact_gone: { kind: 'not_found', httpStatus: 410 },
   artifact_changed: { kind: 'conflict' },

@@ -28,6 +28,9 @@ select * from "sandbox_exec_artifacts" where "exec_id" = ? and "path" = ? and "p
 -- findArtifact by bytes
 select * from "sandbox_exec_artifacts" where "exec_id" = ? and "path_base64" = ?;
 
+-- findInput
+select * from "sandbox_exec_inputs" where "exec_id" = ? and "path" = ?;
+
 -- inputs
 select * from "sandbox_exec_inputs" where "exec_id" = ? and "ordinal" > ? order by "ordinal" limit ?;
 

@@ -104,6 +104,18 @@ export class AuditStore {
     return row && fromArtifactRow(row);
   }
 
+  async findInput(execId: ExecId, path: string): Promise<InputRecord | undefined> {
+    const query = this.#db
+      .selectFrom('sandbox_exec_inputs')
+      .selectAll()
+      .where('exec_id', '=', execId)
+      .where('path', '=', path)
+      .compile();
+    const { rows } = await this.#reader.ask({ query });
+    const [row] = rows as unknown as Selectable<ExecInputsTable>[];
+    return row && fromInputRow(row);
+  }
+
   async inputs(execId: ExecId, { after, limit }: PageOptions): Promise<Page<InputRecord>> {
     const query = this.#db
       .selectFrom('sandbox_exec_inputs')

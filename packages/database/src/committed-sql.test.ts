@@ -75,6 +75,7 @@ const asking: Readonly<Record<string, (store: AuditStore) => Promise<unknown>>> 
   artifacts: (store) => store.artifacts(newExecId(), { after: 1, limit: 50 }),
   findArtifact: (store) => store.findArtifact(newExecId(), { path: 'p' }),
   'findArtifact by bytes': (store) => store.findArtifact(newExecId(), { base64: '/w==' }),
+  findInput: (store) => store.findInput(newExecId(), 'p'),
   inputs: (store) => store.inputs(newExecId(), { after: 1, limit: 50 }),
   export: exported('jsonl'),
   'export as CSV': exported('csv'),

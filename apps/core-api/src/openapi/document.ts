@@ -100,6 +100,7 @@ function operationObject({
   query,
   headers = {},
   body,
+  multipart,
   answers,
   errors,
 }: Operation): object {
@@ -132,7 +133,14 @@ function operationObject({
     tags: [tag],
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonOf(body) } }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { ...jsonOf(body), ...(multipart ? multipartOf(body) : {}) },
+          },
+        }),
     responses,
   };
 }
@@ -142,6 +150,23 @@ function responseOf(answer: Operation['answers'][number]): object {
   if ('schema' in answer) return { description, content: jsonOf(answer.schema) };
   if ('nothing' in answer) return { description };
   return { description, content: Object.fromEntries(answer.types.map((type) => [type, {}])) };
+}
+
+/** The JSON body as one part, and files beside it. */
+function multipartOf(schema: string): object {
+  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
+  return {
+    'multipart/form-data': {
+      schema: {
+        type: 'object',
+        required: ['request'],
+        properties: { request: { $ref: `#/components/schemas/${schema}` } },
+        patternProperties: { '^inputs/.+': file, '^secret-inputs/.+': file },
+        additionalProperties: false,
+      },
+      encoding: { request: { contentType: 'application/json' } },
+    },
+  };
 }
 
 function jsonOf(schema: string): object {

@@ -15,6 +15,8 @@ export interface Operation {
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly required?: true }>>;
   /** The name of the body's schema. */
   readonly body?: string;
+  /** Whether it can also be sent in several parts, with files. */
+  readonly multipart?: true;
   readonly answers: Readonly<Record<number, Answer>>;
   /** The codes that an error can have, by status. */
   readonly errors: Readonly<Record<number, string>>;
@@ -58,6 +60,7 @@ export const operations: readonly Operation[] = [
       'Idempotency-Key': { description: 'The same request under the same key is one exec.' },
     },
     body: 'ExecRequest',
+    multipart: true,
     answers: { 200: answer, 202: { description: 'It is under way.', schema: 'ExecAnswer' } },
     errors: {
       400: 'The request is not valid.',
@@ -171,6 +174,21 @@ export const operations: readonly Operation[] = [
     query: pageQuerySchema,
     answers: { 200: { description: 'One page.', schema: 'InputListing' } },
     errors: { ...wrongId, ...unavailable },
+  },
+  {
+    method: 'get',
+    path: '/sandbox/execs/{exec_id}/inputs/{path}',
+    id: 'getInput',
+    tag: 'files',
+    summary: 'Download what an input held that an exec could see',
+    headers: rangeHeaders,
+    answers: download(['*/*']),
+    errors: {
+      ...wrongId,
+      410: 'The content is not kept any more.',
+      416: 'There is no such range.',
+      ...unavailable,
+    },
   },
   ...(['stdout', 'stderr'] as const).map((stream) => ({
     method: 'get' as const,

@@ -69,5 +69,14 @@ export function artifactRoutes(audit: AuditLog): Router {
     })
     .all(methodNotAllowed('GET', 'HEAD'));
 
+  router
+    .route(/^\/sandbox\/execs\/[^/]+\/inputs\/.*$/)
+    .get(async (request, response) => {
+      const [, , , id = '', , ...path] = request.path.split('/');
+      const opened = await audit.openInput(callersTenant(), parseExecId(id), path.join('/'));
+      await sendFile(request, response, opened, opened.name);
+    })
+    .all(methodNotAllowed('GET', 'HEAD'));
+
   return router;
 }
