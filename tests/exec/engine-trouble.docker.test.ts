@@ -117,6 +117,9 @@ describe('an engine in trouble', () => {
       const script = 'echo early; echo x > /workspace/artifacts/x; touch begun; sleep 250';
       const { exec_id: execId } = await call('POST', '/sandbox/execs?wait=false', shell(script));
       await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));
+      // What it printed is on our side.
+      const printed = async () => (await fetch(`${service.url}/sandbox/execs/${execId}/stdout`)).text();
+      while ((await printed()) !== 'early\n') await new Promise((done) => setTimeout(done, 20));
       engine.vanish(true);
       while (!service.log().includes('exec.container_uncertain'))
         await new Promise((done) => setTimeout(done, 20));

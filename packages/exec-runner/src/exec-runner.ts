@@ -150,9 +150,17 @@ export class ExecRunner {
       progress,
       inputsGuard: this.#inputsGuard,
       admit: (work) => reservation.admit(place, work),
-      onStarting: () => {
+      markRunning: async (start) => {
+        // Before it is recorded, so that nobody hands it over meanwhile.
         underway.started = true;
+        try {
+          await recorded(this.#options.records.markRunning(plan.execId, start));
+        } catch (error) {
+          underway.started = false;
+          throw error;
+        }
       },
+      hasStarted: () => underway.started,
       abandon: this.#abandon.signal,
       inBackground: (work) => this.#inBackground(work),
       onUncertain: (id, error) =>

@@ -33,6 +33,8 @@ export class OutputFile {
     limit: number,
     progress: Progress,
   ): Promise<OutputFile> {
+    // An earlier try, of a server that was killed perhaps, may have come as far as this.
+    await folder.remove(name);
     return new OutputFile(await folder.createFile(name, 0o644), limit, progress);
   }
 

@@ -5,7 +5,6 @@ import type { Workspace } from '@secbox/workspace';
 import { canonicalJson } from './canonical-json.js';
 import { withoutResult } from './exec-outcome.js';
 import { decidedIn, type ExecPlan } from './exec-plan.js';
-import { outputNames } from './output-file.js';
 import { spooledEnd } from './record-end.js';
 import type { ExecRecords } from './runner-options.js';
 import { readSealedPlan } from './sealed-plan.js';
@@ -55,7 +54,6 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   for (const record of await records.unfinished()) {
     const plan = record.status === 'queued' ? await planOf(recovery, record) : undefined;
     if (plan) {
-      await clearOutput(workspace, plan);
       resumable.set(record.exec_id, { plan, submission: record });
       logger.info('recovery.exec_resumed', { exec_id: record.exec_id });
     } else {
@@ -89,14 +87,4 @@ async function planOf(
 ): Promise<ExecPlan | undefined> {
   const plan = await readSealedPlan(workspace, vault, exec_id);
   return plan && vault.fingerprint(canonicalJson(decidedIn(plan))) === plan_hash ? plan : undefined;
-}
-
-/** The files for its output may have been made already, and are made anew. */
-async function clearOutput(workspace: Workspace, { execId }: ExecPlan): Promise<void> {
-  const spool = await workspace.openSpool(execId);
-  try {
-    for (const name of Object.values(outputNames)) await spool.remove(name);
-  } finally {
-    await spool.close();
-  }
 }

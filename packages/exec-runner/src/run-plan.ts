@@ -1,5 +1,11 @@
 import { chmod } from 'node:fs/promises';
-import type { EndedExec, ExecSubmission } from '@secbox/contracts';
+import {
+  SecboxError,
+  type EndedExec,
+  type ErrorCode,
+  type ExecStart,
+  type ExecSubmission,
+} from '@secbox/contracts';
 import {
   collectArtifacts,
   Directory,
@@ -11,6 +17,7 @@ import {
   type ProjectInputs,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
+import { aborted } from './aborted.js';
 import { collectingDeadline } from './collecting-deadline.js';
 import type { DiskExec } from './disk/disk-limits.js';
 import { artifactsOf, inputsOf } from './exec-evidence.js';
@@ -22,10 +29,11 @@ import { OutputFile, outputNames } from './output-file.js';
 import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
+import { settledWithin } from './settled-within.js';
 
 export interface PlanRun extends Pick<
   ExecRunnerOptions,
-  'engine' | 'workspace' | 'records' | 'logger' | 'dataDir' | 'disk'
+  'engine' | 'workspace' | 'logger' | 'dataDir' | 'disk'
 > {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
@@ -36,8 +44,9 @@ export interface PlanRun extends Pick<
   readonly inputsGuard: InputsGuard;
   /** Settles when it is this exec's turn, with what the work then gives. */
   readonly admit: (work: () => Promise<EndedExec>) => Promise<EndedExec>;
-  /** From here on it counts as having run. */
-  readonly onStarting: () => void;
+  /** Records that it runs: from here on it counts as having run. */
+  readonly markRunning: (start: ExecStart) => Promise<void>;
+  readonly hasStarted: () => boolean;
   readonly abandon: AbortSignal;
   readonly inBackground: (work: Promise<void>) => void;
   readonly onUncertain: (id: ContainerId, error: unknown) => void;
@@ -64,8 +73,31 @@ export async function runPlan(run: PlanRun): Promise<EndedExec> {
   };
   // Waiting for other execs of its project must not keep a place from those of another.
   return run.inputsGuard.during(projectOf(plan), entry, () =>
-    run.admit(() => run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, inputs))),
+    run.admit(() =>
+      untilStarted(run, () =>
+        run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, inputs)),
+      ),
+    ),
   );
+}
+
+const tryAgainMs = 1000;
+/** What passes by itself, without a change of the request. */
+const passing: readonly ErrorCode[] = ['engine_unavailable', 'disk_full', 'database_unavailable'];
+
+/** An exec that was taken on and has not started goes on waiting where a server would refuse a new one. */
+async function untilStarted(run: PlanRun, attempt: () => Promise<EndedExec>): Promise<EndedExec> {
+  for (let told = false; ; told = true) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const passes = error instanceof SecboxError && passing.includes(error.code);
+      if (run.hasStarted() || !passes) throw error;
+      if (!told) run.logger.warn('exec.waits', { exec_id: run.plan.execId, error });
+    }
+    await settledWithin(tryAgainMs, aborted(run.stop));
+    run.stop.throwIfAborted();
+  }
 }
 
 async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: ProjectInputs): Promise<EndedExec> {
@@ -101,10 +133,9 @@ async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: Project
       onLeftover: run.onLeftover,
       onStarting: async (id) => {
         run.stop.throwIfAborted();
-        run.onStarting();
-        run.disk.started(plan.execId, id);
         startedAt = new Date();
-        await run.records.markRunning(plan.execId, { started_at: startedAt.toISOString(), ...waited });
+        await run.markRunning({ started_at: startedAt.toISOString(), ...waited });
+        run.disk.started(plan.execId, id);
         run.progress.report();
       },
     });
