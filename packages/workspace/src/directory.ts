@@ -68,9 +68,7 @@ export class Directory {
    * owner too: whoever made it may not have come to that yet, or may have died before it.
    */
   async ensureDirectory(name: EntryName, mode: number, owner?: Owner): Promise<Directory> {
-    const made = await this.#makeDirectory(name, mode);
-    if (!made) await this.reclaim(name);
-    const directory = await this.openDirectory(name);
+    const directory = await this.#openOrMake(name, mode);
     try {
       await directory.#own(mode, owner);
     } catch (error) {
@@ -78,6 +76,19 @@ export class Directory {
       throw error;
     }
     return directory;
+  }
+
+  /** It is there nearly always, so that it is asked for first. */
+  async #openOrMake(name: EntryName, mode: number): Promise<Directory> {
+    try {
+      return await this.openDirectory(name);
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) await this.#makeDirectory(name, mode);
+      // Whoever owns it may have taken away even our own use of it.
+      else if (isErrno(error, 'EACCES')) await this.reclaim(name);
+      else throw error;
+    }
+    return this.openDirectory(name);
   }
 
   /** Opens a file for reading without following a link or blocking on a FIFO; check what it is with stat(). */
@@ -171,13 +182,12 @@ export class Directory {
     await this.#handle?.sync();
   }
 
-  async #makeDirectory(name: EntryName, mode: number): Promise<boolean> {
+  /** Fine when someone else was faster. */
+  async #makeDirectory(name: EntryName, mode: number): Promise<void> {
     try {
       await mkdir(this.#at(name), { mode });
-      return true;
     } catch (error) {
-      if (isErrno(error, 'EEXIST')) return false;
-      throw error;
+      if (!isErrno(error, 'EEXIST')) throw error;
     }
   }
 
