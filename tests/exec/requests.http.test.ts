@@ -170,7 +170,7 @@ describe('HTTP', () => {
     expect((await agent.get('/sandbox/execs/%zz')).status).toBe(400);
     expect((await agent.get('/nowhere')).body).toMatchObject({ error: { code: 'route_not_found' } });
     const deleted = await agent.delete('/sandbox/execs');
-    expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'POST']);
+    expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'GET, HEAD, POST']);
   });
 
   test.each([['evil.example'], ['evil.example:8003'], ['127.0.0.1.evil.example'], ['']])(
