@@ -137,10 +137,13 @@ for n in range(200_000): os.close(os.open('file%06d' % n, os.O_CREAT | os.O_WRON
     pauses.push(performance.now() - asked);
   }
   const answer = await making;
-  expect(answer).toMatchObject({ status: 'succeeded', artifacts_truncated: true });
-  expect(answer.artifacts).toHaveLength(10_000);
+  expect(answer).toMatchObject({ artifacts_truncated: true });
+  // Who makes them slowly enough to be noticed meanwhile is ended.
+  const noticed = /^ended: artifacts held \d+ files and folders, more than the 50000 it may$/;
+  if (answer.status !== 'succeeded') expect(answer.error_reason).toMatch(noticed);
   expect(Math.max(...pauses)).toBeLessThan(2000);
-  const { truncated_by: by } = await manifestOf(answer);
+  const { truncated_by: by, files } = await manifestOf(answer);
+  expect(files).toHaveLength(10_000);
   expect(by).toContain('too_many_entries');
   // On a very slow disk time may run out before all of them are removed, which is then told.
   if (!by.includes('out_of_time')) expect(await readdir(answer.artifacts_dir)).toHaveLength(10_004);

@@ -99,6 +99,7 @@ async function filesWithTraces(): Promise<string[]> {
 
 test('case 67: secrets in env, stdin and a marked input are in no database, log, document, error or engine config', async () => {
   const seen: string[] = [];
+  await containersGone(service.dataDir);
   // While it runs: what the engine knows of it, and what lies on disk.
   const running = post(
     secretRequest(

@@ -315,6 +315,7 @@ const refused = (what: string) => `${what} refused`;
 
 test('case 45: inspect of a running container equals the golden file in every hardening field', async () => {
   const project = { project_id: 'p' };
+  await containersGone(service.dataDir);
   const running = service.shell('while [ ! -e /workspace/work/go ]; do sleep 0.05; done', project);
   const container = await runningContainer(service.dataDir);
   const inspected = await inspectContainer(container.Id);

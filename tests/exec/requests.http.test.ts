@@ -239,6 +239,8 @@ describe('GET /sandbox/health', () => {
         },
         artifacts: { kind: 'soft', limit_bytes: 100 * 1024 ** 2, why: expect.anything() },
       },
+      strays: { containers: 0, rows: 0, spools: 0, last_sweep_at: null },
+      account: { listening: true, started: expect.any(Number), unaccounted_total: 0, unaccounted: [] },
     });
   });
 });

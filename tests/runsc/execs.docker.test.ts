@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ExecAnswer } from '@secbox/contracts';
 import request from 'supertest';
-import { containersOf, inspectContainer, runningContainer } from '../exec/engine-view.js';
+import { containersGone, containersOf, inspectContainer, runningContainer } from '../exec/engine-view.js';
 import { fileAppears } from '../exec/file-appears.js';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
 import { startEngineWithRunsc, type EngineWithRunsc } from './engine-with-runsc.js';
@@ -54,6 +54,7 @@ const onLinuxAsRoot = process.platform === 'linux' && process.getuid?.() === 0;
     });
 
     test('it meets another kernel than the host, and its record says under what it ran', async () => {
+      await containersGone(service.dataDir);
       const running = service.shell('uname -r; touch begun; while [ ! -e go ]; do sleep 0.05; done');
       await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));
       const inspected = await inspectContainer((await runningContainer(service.dataDir)).Id);

@@ -39,6 +39,8 @@ test(
       project_id: 'first',
       exec: { kind: 'shell', command: 'bash', args: ['-lc', 'true'] },
     });
+    // The threads that answer questions are there once they were needed.
+    await Promise.all(Array.from({ length: 20 }, () => fetch(`${server.url}/sandbox/execs`)));
     const descriptors = await descriptorsOf(pid);
     const memory = await residentBytes(pid);
 
