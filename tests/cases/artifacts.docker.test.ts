@@ -143,10 +143,13 @@ for n in range(200_000): os.close(os.open('file%06d' % n, os.O_CREAT | os.O_WRON
   if (answer.status !== 'succeeded') expect(answer.error_reason).toMatch(noticed);
   expect(Math.max(...pauses)).toBeLessThan(2000);
   const { truncated_by: by, files } = await manifestOf(answer);
-  expect(files).toHaveLength(10_000);
+  expect(files.length).toBeLessThanOrEqual(10_000);
   expect(by).toContain('too_many_entries');
-  // On a very slow disk time may run out before all of them are removed, which is then told.
-  if (!by.includes('out_of_time')) expect(await readdir(answer.artifacts_dir)).toHaveLength(10_004);
+  // On a very slow disk time may run out before all of them are hashed or removed, which is then told.
+  if (!by.includes('out_of_time')) {
+    expect(files).toHaveLength(10_000);
+    expect(await readdir(answer.artifacts_dir)).toHaveLength(10_004);
+  }
 }, 300_000);
 
 test('case 25: names of any bytes give valid JSON from which they can be recovered', async () => {

@@ -57,7 +57,7 @@ function projectIdOf(request: ExecRequest, conversationId: string | null): Proje
 }
 
 /** What tells the projects of all tenants apart. */
-export function projectOf({ tenant, projectId }: ExecPlan): string {
+export function projectOf({ tenant, projectId }: Pick<ExecPlan, 'tenant' | 'projectId'>): string {
   return `${tenant}/${projectId}`;
 }
 

@@ -136,7 +136,8 @@ export class ExecRunner {
   }
 
   /** Sets a recorded exec on its way. */
-  #launch(plan: ExecPlan, submission: ExecSubmission, reservation: Reservation): void {
+  #launch({ inputs, ...plan }: ExecPlan, submission: ExecSubmission, reservation: Reservation): void {
+    let held = inputs;
     const stop = new AbortController();
     const progress = new Progress();
     const underway: Underway = { stop, progress, started: false, end: Promise.resolve(undefined) };
@@ -144,6 +145,11 @@ export class ExecRunner {
     const running = runPlan({
       ...this.#options,
       plan,
+      takeInputs: () => {
+        const taken = held;
+        held = [];
+        return taken;
+      },
       submission,
       stop: stop.signal,
       end: (reason) => stop.abort(reason),
@@ -293,7 +299,10 @@ export class ExecRunner {
   }
 
   /** Gives the row its final status, however the run went. */
-  async #seal(plan: ExecPlan, running: Promise<EndedExec>): Promise<SecboxError | undefined> {
+  async #seal(
+    plan: Pick<ExecPlan, 'execId' | 'projectId'>,
+    running: Promise<EndedExec>,
+  ): Promise<SecboxError | undefined> {
     const { records, workspace, logger } = this.#options;
     const log = logger.child({ exec_id: plan.execId });
     try {

@@ -28,6 +28,8 @@ export class Intake {
   readonly #limits: IntakeLimits;
   readonly #onClose: () => void;
   readonly #received: InputFile[] = [];
+  readonly #receiving = new Map<Readable, Promise<void>>();
+  #discarded = false;
   #staged = 0;
   #bytes = 0;
   #secretBytes = 0;
@@ -42,7 +44,17 @@ export class Intake {
     return this.#received;
   }
 
-  async receive({ path, secret, field }: IncomingInput, source: Readable): Promise<void> {
+  async receive(input: IncomingInput, source: Readable): Promise<void> {
+    const receiving = this.#discarded ? Promise.reject(interrupted()) : this.#receive(input, source);
+    this.#receiving.set(source, receiving);
+    try {
+      await receiving;
+    } finally {
+      this.#receiving.delete(source);
+    }
+  }
+
+  async #receive({ path, secret, field }: IncomingInput, source: Readable): Promise<void> {
     const relative = parseRelativePath(path, field);
     const digest = createHash('sha256');
     const size = { bytes: 0 };
@@ -62,6 +74,11 @@ export class Intake {
 
   /** Leaves nothing of it behind. */
   async discard(): Promise<void> {
+    this.#discarded = true;
+    const receiving = [...this.#receiving];
+    // One that nobody sends on any more would never come to an end.
+    for (const [source] of receiving) source.destroy(interrupted());
+    await Promise.allSettled(receiving.map(([, done]) => done));
     await this.#workspace.removeSpool(this.execId);
     this.#onClose();
   }
@@ -98,6 +115,10 @@ async function readWhole(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts);
+}
+
+function interrupted(): SecboxError {
+  return new SecboxError('invalid_request', 'The body ended before it was complete.');
 }
 
 function tooLarge(what: string, limit: number): SecboxError {

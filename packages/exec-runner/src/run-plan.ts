@@ -14,6 +14,7 @@ import {
   setReservedNamesAside,
   within,
   type ExecFolders,
+  type InputFile,
   type ProjectInputs,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
@@ -35,7 +36,9 @@ export interface PlanRun extends Pick<
   ExecRunnerOptions,
   'engine' | 'workspace' | 'logger' | 'dataDir' | 'disk'
 > {
-  readonly plan: ExecPlan;
+  readonly plan: Omit<ExecPlan, 'inputs'>;
+  /** To be called once: whoever takes them is the only one who holds their contents. */
+  readonly takeInputs: () => readonly InputFile[];
   readonly submission: ExecSubmission;
   readonly stop: AbortSignal;
   /** Ends it before its time: `stop` is aborted with this. */
@@ -63,11 +66,14 @@ export async function runPlan(run: PlanRun): Promise<EndedExec> {
   run.stop.throwIfAborted();
   const folders = await workspace.prepare(plan);
   const inputs = workspace.inputsOf(plan);
+  let files = run.takeInputs();
   const entry = {
     stop: run.stop,
-    wouldChange: () => inputs.wouldChange(plan.inputs),
+    wouldChange: () => inputs.wouldChange(files),
     write: async () => {
-      await within(Directory.open(folders.spool), (staging) => inputs.write(plan.inputs, staging));
+      await within(Directory.open(folders.spool), (staging) => inputs.write(files, staging));
+      // They may be megabytes, and it may wait for its turn for long.
+      files = [];
       await inputs.list(mostInputs);
     },
   };
@@ -219,7 +225,7 @@ function specOf({ plan, dataDir, disk }: PlanRun, mounts: ContainerSpec['mounts'
 /** The engine learns nothing of the command: it travels in band, and with it the values of the environment. */
 const initProcess = { command: [initPath], environment: {}, workingDirectory: containerPaths.work } as const;
 
-function processOf({ command }: ExecPlan) {
+function processOf({ command }: Pick<ExecPlan, 'command'>) {
   return {
     command: [command.command, ...command.args],
     environment: command.environment,
