@@ -6,7 +6,7 @@ const layers = [
   ['contracts', 'logging'],
   ['policy', 'workspace', 'skill-manifest', 'skill-archive', 'command-guard', 'risk'],
   ['container-engine', 'database', 'skill-layers', 'approvals', 'host-mounts'],
-  ['exec-runner', 'audit', 'sessions'],
+  ['exec-runner', 'audit', 'retention', 'sessions'],
   ['mcp-tools', 'client'],
 ];
 

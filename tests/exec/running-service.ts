@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { ExecAnswer } from '@secbox/contracts';
-import { readConfig, startService } from '@secbox/core-api';
+import { readConfig, startService, type ServiceOptions } from '@secbox/core-api';
 import { createLogger } from '@secbox/logging';
 
 /** A whole service on a data folder and a port of its own, with the real engine behind it. */
@@ -28,6 +28,7 @@ export interface RunningService {
 export async function startRunningService(
   environment: Record<string, string> = {},
   dataDir?: string,
+  options: Pick<ServiceOptions, 'now'> = {},
 ): Promise<RunningService> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'secbox-')));
   const lines: string[] = [];
@@ -51,6 +52,7 @@ export async function startRunningService(
     searchPath: process.env['PATH'] ?? '',
     runtimeMode: 'linux',
     version: 'test',
+    ...options,
   });
 
   const exec: RunningService['exec'] = async (body) => {

@@ -24,6 +24,7 @@ import {
   Sweep,
 } from '@secbox/exec-runner';
 import type { Logger } from '@secbox/logging';
+import { Retention } from '@secbox/retention';
 import { mergePolicy, type EngineCapacity } from '@secbox/policy';
 import {
   createPathAdapter,
@@ -51,6 +52,8 @@ export interface ServiceOptions {
   readonly searchPath: string;
   readonly runtimeMode: RuntimeMode;
   readonly version: string;
+  /** What age is measured by. */
+  readonly now?: () => Date;
 }
 
 /** From the sources as from the compiled files, the repository's own. */
@@ -115,8 +118,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       policySettings: () => settings.policy(),
       admission: limitsOf(settings.get().settings),
     });
+    const retention = new Retention({
+      workspace,
+      logger,
+      records: database.retention,
+      whileUnused: (project, work, more) => runner.whileUnused(project, work, more),
+      unmount: (folders) => disk.letGo(folders),
+      settings: () => {
+        const { version, settings: current } = settings.get();
+        return { version, retention: current.retention ?? {} };
+      },
+      now: options.now ?? (() => new Date()),
+    });
+    closers.push(() => retention.close());
     closers.push(() => runner.close(config.shutdownGraceMs));
-    runner.resume(resumable);
+    await retention.resume();
+    await runner.resume(resumable);
     const sweep = new Sweep({ ...parts, found, isUnderway: (execId) => runner.isUnderway(execId) });
     sweep.begin();
     closers.push(() => sweep.close());
@@ -144,6 +161,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           spoolOf: ({ exec_id: execId }) => workspace.spoolOf(execId),
           contentsOf: (tenant) => workspace.contentsOf(tenant),
         }),
+        retention,
         settings,
         maxBodyBytes: config.maxBodyBytes,
         maxUploadBytes: config.maxUploadBytes,
@@ -152,6 +170,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         version: options.version,
       }),
     );
+    retention.begin();
     const url = await listen(server, config.host, config.port);
     const closed = onceClosed(server);
     closers.push(() => {

@@ -21,7 +21,7 @@ import type { Readable } from 'node:stream';
 import { artifactUrl, fileNameOf, nameOf, parseArtifactPath, pathOf } from './artifact-path.js';
 import type { AuditRecords } from './audit-records.js';
 import { Cursors, type Seals } from './cursor.js';
-import { openContent, openListed, type OpenedFile } from './open-file.js';
+import { assertKept, openContent, openListed, type OpenedFile } from './open-file.js';
 import { openOutput, type OutputStream } from './open-output.js';
 import { readAnswer } from './read-answer.js';
 import { zipFiles, type ZipEntry } from './zip-files.js';
@@ -91,12 +91,15 @@ export class AuditLog {
     execId: ExecId,
     { cursor, limit = defaultLimit }: PageQuery,
   ): Promise<ArtifactListing> {
-    await this.find(tenant, execId);
+    const { files_removed_at: removed } = await this.find(tenant, execId);
     const list = ['artifacts', tenant, execId];
     const options = { after: this.#cursors.read(cursor, list), limit };
     const { items, after } = await this.#records.artifacts(execId, options);
     return {
-      artifacts: items.map((item) => ({ ...item, url: isKept(item) ? artifactUrl(execId, item) : null })),
+      artifacts: items.map((item) => ({
+        ...item,
+        url: isKept(item) && removed === null ? artifactUrl(execId, item) : null,
+      })),
       next_cursor: after === undefined ? null : this.#cursors.write(after, list),
     };
   }
@@ -162,6 +165,7 @@ export class AuditLog {
     if (!isFinal(record.status)) {
       throw new SecboxError('exec_not_over', `Exec ${execId} is not over: its files may still change.`);
     }
+    assertKept(record);
     const entries: ZipEntry[] = [];
     let after: number | undefined;
     do {

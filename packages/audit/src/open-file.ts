@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { SecboxError, type ArtifactRecord, type ExecRecord } from '@secbox/contracts';
+import { SecboxError, type ArtifactRecord, type ExecRecord, type ExecTombstone } from '@secbox/contracts';
 import { isErrno, openPublished, type ContentStore } from '@secbox/workspace';
 import { pathOf } from './artifact-path.js';
 
@@ -14,11 +14,12 @@ export interface OpenedFile {
 
 /** Opens a listed file where its exec left it; what is not as it was listed is not handed out. */
 export async function openListed(
-  { artifacts_path: folder }: Pick<ExecRecord, 'artifacts_path'>,
+  record: Pick<ExecRecord, 'artifacts_path' | keyof ExecTombstone>,
   artifact: ArtifactRecord,
 ): Promise<OpenedFile> {
+  assertKept(record);
   const { size, sha256, media_type: mediaType } = artifact;
-  const file = await openPublished(folder, pathOf(artifact)).catch((error: unknown) => {
+  const file = await openPublished(record.artifacts_path, pathOf(artifact)).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) throw gone();
     if (isErrno(error, 'ENOTDIR', 'ELOOP', 'ENXIO')) return undefined;
     throw error;
@@ -45,8 +46,21 @@ export async function openContent(
   return { file, size, sha256, mediaType: 'application/octet-stream' };
 }
 
-function gone(): SecboxError {
-  return new SecboxError('artifact_gone', 'This file is recorded, but is not kept any more.');
+/** Throws when the files of an exec were removed, with what its tombstone says. */
+export function assertKept({
+  files_removed_at,
+  files_removed_reason,
+  files_removed_by,
+}: ExecTombstone): void {
+  if (files_removed_at !== null) throw gone({ files_removed_at, files_removed_reason, files_removed_by });
+}
+
+function gone(tombstone?: ExecTombstone): SecboxError {
+  return new SecboxError(
+    'artifact_gone',
+    'This file is recorded, but is not kept any more.',
+    tombstone === undefined ? {} : { details: { ...tombstone } },
+  );
 }
 
 function changed(): SecboxError {

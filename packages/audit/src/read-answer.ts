@@ -52,7 +52,10 @@ async function readEvidence(record: ExecRecord, records: Pick<AuditRecords, 'art
 
 const outputs = 2;
 
-function summaryOf({ exec_id: execId }: ExecRecord, artifact: ArtifactRecord): ArtifactSummary[] {
+function summaryOf(
+  { exec_id: execId, files_removed_at: removed }: ExecRecord,
+  artifact: ArtifactRecord,
+): ArtifactSummary[] {
   const { kind, dropped, size, sha256, media_type: mediaType, path, path_base64: raw } = artifact;
   if (kind !== 'file' || dropped !== null || size === null || sha256 === null) return [];
   return [
@@ -62,7 +65,7 @@ function summaryOf({ exec_id: execId }: ExecRecord, artifact: ArtifactRecord): A
       size,
       sha256,
       media_type: mediaType ?? 'application/octet-stream',
-      url: artifactUrl(execId, artifact),
+      url: removed === null ? artifactUrl(execId, artifact) : null,
     },
   ];
 }

@@ -43,6 +43,8 @@ export const errorCodes = {
   route_not_found: { kind: 'not_found' },
   method_not_allowed: { kind: 'invalid', httpStatus: 405 },
   too_many_inputs: { kind: 'conflict' },
+  project_not_found: { kind: 'not_found' },
+  project_in_use: { kind: 'conflict' },
   body_too_large: { kind: 'too_large' },
   engine_unavailable: { kind: 'unavailable' },
   image_missing: { kind: 'unavailable' },

@@ -22,8 +22,8 @@ export interface ArtifactSummary {
   readonly size: number;
   readonly sha256: string;
   readonly media_type: string;
-  /** Where it can be downloaded. */
-  readonly url: string;
+  /** Where it can be downloaded; null once it was removed. */
+  readonly url: string | null;
 }
 
 /** How much of each stream an answer carries. */

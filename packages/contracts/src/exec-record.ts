@@ -5,7 +5,7 @@ import type { ExecId, ProjectId } from './ids.js';
 import type { PolicySnapshot } from './policy-values.js';
 
 /** The audit row of one exec: who asked for what under which policy, and how it ended. */
-export interface ExecRecord extends ExecSubmission, ExecOutcome {
+export interface ExecRecord extends ExecSubmission, ExecOutcome, ExecTombstone {
   readonly status: ExecStatus;
   readonly started_at: string | null;
   readonly queue_ms: number | null;
@@ -39,6 +39,18 @@ export interface ExecSubmission {
   readonly plan_hash: string;
   readonly created_at: string;
 }
+
+/** What is left of an exec's files once they were removed; null while they are kept. */
+export interface ExecTombstone {
+  readonly files_removed_at: string | null;
+  readonly files_removed_reason: RemovalReason | null;
+  /** Who asked for it, or the version of Settings that did; null when callers are not told apart. */
+  readonly files_removed_by: string | null;
+}
+
+/** `retention`: they were kept as long as Settings say; `deleted`: somebody removed their project. */
+export const removalReasons = ['retention', 'deleted'] as const;
+export type RemovalReason = (typeof removalReasons)[number];
 
 export type SandboxType = 'docker';
 

@@ -19,13 +19,16 @@ export {
   type InputRecord,
 } from './exec-evidence.js';
 export {
+  removalReasons,
   startModes,
   type EndedExec,
   type ExecOutcome,
   type ExecRecord,
   type ExecStart,
   type ExecSubmission,
+  type ExecTombstone,
   type FinishedExec,
+  type RemovalReason,
   type SandboxType,
   type StartMode,
 } from './exec-record.js';
@@ -66,7 +69,24 @@ export {
   type PolicySnapshot,
   type PolicyValues,
 } from './policy-values.js';
-export { settingsSchema, type SandboxSettings, type Settings, type SettingsVersion } from './settings.js';
+export {
+  settingsSchema,
+  type RetentionSettings,
+  type SandboxSettings,
+  type Settings,
+  type SettingsVersion,
+} from './settings.js';
+export {
+  projectDeletionQuerySchema,
+  projectListQuerySchema,
+  type Freed,
+  type ProjectDeletionQuery,
+  type ProjectListQuery,
+  type ProjectPage,
+  type ProjectRemoval,
+  type ProjectSummary,
+  type RetentionRun,
+} from './projects.js';
 export {
   execExportQuerySchema,
   execFilterSchema,

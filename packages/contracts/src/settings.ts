@@ -3,6 +3,17 @@ export interface Settings {
   readonly sandbox?: SandboxSettings;
   /** Checked by the policy package, which knows the hard ceilings. */
   readonly policy?: { readonly values?: unknown; readonly ceilings?: unknown };
+  readonly retention?: RetentionSettings;
+}
+
+/** For how many days something is kept; absent: for ever. */
+export interface RetentionSettings {
+  /** The files of an exec, its output among them, from its end on. */
+  readonly artifacts_days?: number;
+  /** The inputs of a project from its last exec on, and contents that are nobody's input any more. */
+  readonly inputs_days?: number;
+  /** All of a project, its work too, from its last exec on. */
+  readonly projects_days?: number;
 }
 
 export interface SandboxSettings {
@@ -27,6 +38,7 @@ export interface SettingsVersion {
   readonly created_at: string | null;
 }
 
+const days = { type: 'integer', minimum: 1, maximum: 36_500 } as const;
 const path = { type: 'string', minLength: 1, maxLength: 1024 } as const;
 
 export const settingsSchema = {
@@ -52,6 +64,11 @@ export const settingsSchema = {
       type: 'object',
       additionalProperties: false,
       properties: { values: { type: 'object' }, ceilings: { type: 'object' } },
+    },
+    retention: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { artifacts_days: days, inputs_days: days, projects_days: days },
     },
   },
 } as const;

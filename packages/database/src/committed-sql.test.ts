@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newExecId, type ExecFilter } from '@secbox/contracts';
+import { defaultTenant, newExecId, parseProjectId, type ExecFilter } from '@secbox/contracts';
 import {
   DummyDriver,
   Kysely,
@@ -13,12 +13,13 @@ import { env } from 'node:process';
 import { AuditStore } from './audit-store.js';
 import { finishedOf, start, submissionOf } from './exec-store.contract.js';
 import { ExecStore } from './exec-store.js';
+import { RetentionStore, type ProjectRemovalRecord } from './retention-store.js';
 import type { Tables } from './tables.js';
 
 /** Writes down what it is sent, and answers that one row was reached. */
-function recordingDatabase(statements: string[]): Kysely<Tables> {
+function recordingDatabase(statements: string[], rows: readonly object[] = [{ seq: 1 }]): Kysely<Tables> {
   const connection: DatabaseConnection = {
-    executeQuery: () => Promise.resolve({ rows: [{ seq: 1 } as never], numAffectedRows: 1n }),
+    executeQuery: () => Promise.resolve({ rows: [...rows] as never[], numAffectedRows: 1n }),
     streamQuery: () => {
       throw new Error('Nothing here streams.');
     },
@@ -41,7 +42,7 @@ const artifact = { path: 'a', kind: 'file', size: 1, sha256: '', media_type: '',
 const evidence = { inputs: [{ path: 'a', secret: true }], artifacts: [artifact] } as const;
 
 const writing: Readonly<Record<string, (store: ExecStore) => Promise<unknown>>> = {
-  insert: (store) => store.insert(submissionOf()),
+  insert: (store) => store.insert(submissionOf(), ['sha256']),
   markRunning: (store) => store.markRunning(newExecId(), start),
   finish: (store) => store.finish(newExecId(), finishedOf('succeeded', { evidence })),
   // The row it is answered is none, but the statement has been sent by then.
@@ -83,14 +84,50 @@ const asking: Readonly<Record<string, (store: AuditStore) => Promise<unknown>>> 
   'stats of a project': (store) => store.stats('default', everything),
 };
 
+const project = { tenant: defaultTenant, projectId: parseProjectId('p') };
+const tombstone = { at: '2024-01-01', reason: 'deleted', by: null } as const;
+const removal: ProjectRemovalRecord = {
+  ...project,
+  ...tombstone,
+  removalId: '1',
+  scope: 'project',
+  throughSeq: 1,
+};
+
+const removing: Readonly<Record<string, (store: RetentionStore) => Promise<unknown>>> = {
+  agedExecs: (store) =>
+    store.agedExecs('2024-01-01', { after: { endedAt: '2023-01-01', seq: 1 }, limit: 50 }),
+  entombExecs: (store) => store.entombExecs([newExecId()], tombstone),
+  leftovers: (store) => store.leftovers(50),
+  settle: (store) => store.settle([newExecId()]),
+  projects: (store) => store.projects(defaultTenant, { after: 'p', limit: 50 }),
+  lastUse: (store) => store.lastUse(project),
+  beginRemoval: (store) => store.beginRemoval(project, 'project', tombstone),
+  unfinishedRemovals: (store) => store.unfinishedRemovals(),
+  endRemoval: (store) => store.endRemoval(removal, '2024-01-01'),
+  entombProject: (store) => store.entombProject(removal, { folder: '/', after: 1, limit: 50 }),
+  contents: (store) => store.contents(project, 50),
+  forgetContents: (store) => store.forgetContents(project, ['sha256']),
+};
+
+/** A row that is one of every table. */
+const anyRow = {
+  seq: 1,
+  exec_id: newExecId(),
+  tenant: 'default',
+  project_id: 'p',
+  artifacts_path: '/',
+  files_removed_at: null,
+};
+
 async function sqlOf<Store>(
   calls: Readonly<Record<string, (store: Store) => Promise<unknown>>>,
-  open: (statements: string[]) => Store,
+  open: (statements: string[], name: string) => Store,
 ): Promise<string> {
   const parts: string[] = [];
   for (const [name, call] of Object.entries(calls)) {
     const statements: string[] = [];
-    await call(open(statements));
+    await call(open(statements, name));
     parts.push([`-- ${name}`, ...statements.map((sql) => `${sql};`)].join('\n'));
   }
   return `${parts.join('\n\n')}\n`;
@@ -125,4 +162,18 @@ test('every call of the audit store asks the SQL of audit-store.sql (UPDATE_SQL=
     return new AuditStore(recordingDatabase([]), { ask });
   });
   await expectCommitted('audit-store.sql', sql);
+});
+
+test('every call of the retention store sends the SQL of retention-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(removing, RetentionStore);
+  const sql = await sqlOf(removing, (statements, name) => {
+    const ask = ({ query }: { query: { sql: string } }) => {
+      statements.push(query.sql);
+      return Promise.resolve({ rows: [], cut: false });
+    };
+    // A removal begins only where nothing is under way.
+    const rows = name === 'beginRemoval' ? [] : [anyRow];
+    return new RetentionStore(recordingDatabase(statements, rows), { ask });
+  });
+  await expectCommitted('retention-store.sql', sql);
 });

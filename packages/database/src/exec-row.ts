@@ -30,6 +30,9 @@ export function toRow(submission: ExecSubmission): Omit<Insertable<SandboxExecsT
     artifacts_truncated: 0,
     cpu_ms: null,
     peak_memory_bytes: null,
+    files_removed_at: null,
+    files_removed_reason: null,
+    files_removed_by: null,
   };
 }
 

@@ -7,6 +7,7 @@ import { migrations } from '@secbox/migrations';
 import { describeAuditStore } from './audit-store.contract.js';
 import { describeExecStore, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
+import { describeRetentionStore } from './retention-store.contract.js';
 
 async function temporaryFile() {
   const folder = await mkdtemp(join(tmpdir(), 'secbox-database-'));
@@ -20,6 +21,7 @@ async function temporaryFile() {
 
 describeExecStore('SQLite', temporaryFile);
 describeAuditStore('SQLite', temporaryFile);
+describeRetentionStore('SQLite', temporaryFile);
 
 test('SQLite: a second run of the migrations is a no-op', async () => {
   const place = await temporaryFile();

@@ -122,6 +122,9 @@ const unfinishedColumns = {
   artifacts_truncated: false,
   cpu_ms: null,
   peak_memory_bytes: null,
+  files_removed_at: null,
+  files_removed_reason: null,
+  files_removed_by: null,
 };
 
 /** The row's part of an end. */

@@ -31,7 +31,8 @@ export class ExecStore {
     this.#db = db;
   }
 
-  async insert(submission: ExecSubmission): Promise<void> {
+  /** `contents` are the hashes of the inputs that it brings and that are kept: its project's from now on. */
+  async insert(submission: ExecSubmission, contents: readonly string[] = []): Promise<void> {
     await this.#db.transaction().execute(async (transaction) => {
       const { seq } = await transaction
         .insertInto('sandbox_execs')
@@ -39,6 +40,14 @@ export class ExecStore {
         .returning('seq')
         .executeTakeFirstOrThrow();
       await indexCommand(seq, submission).execute(transaction);
+      const { tenant, project_id } = submission;
+      for (const sha256s of chunksOf(contents)) {
+        await transaction
+          .insertInto('project_contents')
+          .values(sha256s.map((sha256) => ({ tenant, sha256, project_id })))
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      }
     });
   }
 

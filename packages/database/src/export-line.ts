@@ -44,6 +44,9 @@ const columns: Readonly<Record<Column, Held>> = {
   artifacts_truncated: 'flag',
   cpu_ms: 'number',
   peak_memory_bytes: 'number',
+  files_removed_at: 'word',
+  files_removed_reason: 'word',
+  files_removed_by: 'text',
 };
 const entries = Object.entries(columns) as [Column, Held][];
 

@@ -6,12 +6,14 @@ import { AuditStore } from './audit-store.js';
 import { ExecStore } from './exec-store.js';
 import { withPreparedStatements } from './prepared-statements.js';
 import { ThreadedReader } from './reading/reader.js';
+import { RetentionStore } from './retention-store.js';
 import { SettingsStore } from './settings-store.js';
 import type { Tables } from './tables.js';
 
 export interface Database {
   readonly execs: ExecStore;
   readonly audit: AuditStore;
+  readonly retention: RetentionStore;
   readonly settings: SettingsStore;
   /** Fails when the database cannot be written. */
   checkWritable(): Promise<void>;
@@ -34,6 +36,7 @@ export async function openDatabase(path: string): Promise<Database> {
   return {
     execs: new ExecStore(db),
     audit: new AuditStore(db, reader),
+    retention: new RetentionStore(db, reader),
     settings: new SettingsStore(db),
     checkWritable: () => Promise.resolve().then(() => assertWritable(sqlite, path)),
     close: async () => {

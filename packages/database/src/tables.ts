@@ -1,4 +1,4 @@
-import type { ArtifactKind, DropReason, ExecStatus, StartMode } from '@secbox/contracts';
+import type { ArtifactKind, DropReason, ExecStatus, RemovalReason, StartMode } from '@secbox/contracts';
 
 /** Columns as SQLite holds them: lists and objects as JSON text, flags as 0 and 1. */
 export interface Tables {
@@ -6,7 +6,22 @@ export interface Tables {
   readonly sandbox_exec_commands: { rowid: number };
   readonly sandbox_exec_inputs: ExecInputsTable;
   readonly sandbox_exec_artifacts: ExecArtifactsTable;
+  readonly sandbox_exec_leftovers: { exec_id: string };
+  readonly project_removals: ProjectRemovalsTable;
+  readonly project_contents: { tenant: string; sha256: string; project_id: string };
   readonly settings_versions: SettingsVersionsTable;
+}
+
+export interface ProjectRemovalsTable {
+  removal_id: string;
+  tenant: string;
+  project_id: string;
+  scope: 'project' | 'inputs';
+  reason: RemovalReason;
+  removed_by: string | null;
+  begun_at: string;
+  ended_at: string | null;
+  through_seq: number;
 }
 
 export interface SettingsVersionsTable {
@@ -75,4 +90,7 @@ export interface SandboxExecsTable {
   artifacts_truncated: number;
   cpu_ms: number | null;
   peak_memory_bytes: number | null;
+  files_removed_at: string | null;
+  files_removed_reason: RemovalReason | null;
+  files_removed_by: string | null;
 }

@@ -6,6 +6,7 @@ import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { toRow } from './exec-row.js';
 import { start, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
 
@@ -45,20 +46,65 @@ test('rows from before the audit are kept, in order, findable, and go on', async
   }
 });
 
+test('contents from before retention belong to the projects whose execs saw them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'secbox-upgrade-'));
+  const path = join(folder, 'secbox.db');
+  try {
+    const submission = submissionOf();
+    const { sqlite, db } = await migratedBefore(path, '0004');
+    const row = { ...toRow(submission), seq: 1 };
+    const { files_removed_at: _at, files_removed_reason: _reason, files_removed_by: _by, ...old } = row;
+    insert(sqlite, 'sandbox_execs', old);
+    const input = {
+      exec_id: submission.exec_id,
+      ordinal: 0,
+      path: 'a',
+      size: 1,
+      sha256: 'a'.repeat(64),
+      secret: 0,
+    };
+    insert(sqlite, 'sandbox_exec_inputs', input);
+    insert(sqlite, 'sandbox_exec_inputs', { ...input, ordinal: 1, path: 'again' });
+    insert(sqlite, 'sandbox_exec_inputs', { ...input, ordinal: 2, sha256: null, size: null, secret: 1 });
+    await db.destroy();
+    const database = await openDatabase(path);
+    try {
+      const project = { tenant: defaultTenant, projectId: submission.project_id };
+      expect(await database.retention.contents(project, 10)).toEqual([
+        { sha256: input.sha256, shared: false },
+      ]);
+      expect(await database.execs.find(submission.exec_id)).toMatchObject({ files_removed_at: null });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** A database as the version before 0003 left it. */
 async function makeOld(path: string, submissions: readonly ReturnType<typeof submissionOf>[]): Promise<void> {
-  const sqlite = new Sqlite(path);
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: sqlite }) });
-  const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0003'));
-  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(before) } });
-  const { error } = await migrator.migrateToLatest();
-  expect(error).toBeUndefined();
+  const { sqlite, db } = await migratedBefore(path, '0003');
   for (const { tenant: _t, actor: _a, sandbox_type: _s, ...submission } of submissions) {
     const row: Record<string, unknown> = { ...submission, status: 'queued' };
     for (const list of ['args', 'env_keys', 'policy_snapshot']) row[list] = JSON.stringify(row[list]);
-    const names = Object.keys(row);
-    const marks = names.map((name) => `@${name}`);
-    sqlite.prepare(`INSERT INTO sandbox_execs (${names.join()}) VALUES (${marks.join()})`).run(row);
+    insert(sqlite, 'sandbox_execs', row);
   }
   await db.destroy();
+}
+
+async function migratedBefore(path: string, version: string) {
+  const sqlite = new Sqlite(path);
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: sqlite }) });
+  const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < version));
+  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(before) } });
+  const { error } = await migrator.migrateToLatest();
+  expect(error).toBeUndefined();
+  return { sqlite, db };
+}
+
+function insert(sqlite: Sqlite.Database, table: string, row: Readonly<Record<string, unknown>>): void {
+  const names = Object.keys(row);
+  const marks = names.map((name) => `@${name}`);
+  sqlite.prepare(`INSERT INTO ${table} (${names.join()}) VALUES (${marks.join()})`).run(row);
 }

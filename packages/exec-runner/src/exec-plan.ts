@@ -56,8 +56,10 @@ function projectIdOf(request: ExecRequest, conversationId: string | null): Proje
   });
 }
 
+export type ProjectKey = Pick<ExecPlan, 'tenant' | 'projectId'>;
+
 /** What tells the projects of all tenants apart. */
-export function projectOf({ tenant, projectId }: Pick<ExecPlan, 'tenant' | 'projectId'>): string {
+export function projectOf({ tenant, projectId }: ProjectKey): string {
   return `${tenant}/${projectId}`;
 }
 
@@ -88,6 +90,11 @@ export function submissionOf(
     policy_snapshot: plan.policy,
     ...facts,
   };
+}
+
+/** The hashes of what it brings along and is kept. */
+export function contentsIn({ inputs }: ExecPlan): readonly string[] {
+  return [...new Set(inputs.filter(({ secret }) => !secret).map(({ sha256 }) => sha256))];
 }
 
 /** Everything in a plan that decides what runs; not its id, which says nothing about it. */

@@ -12,11 +12,20 @@ import { mergePolicy } from '@secbox/policy';
 import { Admission, type AdmissionLimits, type Reservation } from './admission.js';
 import { canonicalJson } from './canonical-json.js';
 import { orderOf, requestedIn, type ExecOrder } from './exec-order.js';
-import { decidedIn, planExec, projectOf, submissionOf, type ExecPlan } from './exec-plan.js';
+import {
+  contentsIn,
+  decidedIn,
+  planExec,
+  projectOf,
+  submissionOf,
+  type ExecPlan,
+  type ProjectKey,
+} from './exec-plan.js';
 import { HandedOver, StopReason, withoutResult } from './exec-outcome.js';
 import { Intake, type IntakeLimits } from './intake.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
+import { ProjectGate } from './project-gate.js';
 import { recordEnd } from './record-end.js';
 import { Abandoned } from './run-container.js';
 import { runPlan } from './run-plan.js';
@@ -45,6 +54,15 @@ interface Underway {
   end: Promise<SecboxError | undefined>;
 }
 
+interface RecordedExec {
+  readonly plan: ExecPlan;
+  readonly submission: ExecSubmission;
+  readonly reservation: Reservation;
+  readonly stop: AbortController;
+  /** Lets go of its project. */
+  readonly leave: () => void;
+}
+
 /** What comes with a request beside its body. */
 export interface SubmitOptions {
   readonly idempotencyKey?: string | undefined;
@@ -59,6 +77,7 @@ export class ExecRunner {
   readonly #once: SubmitOnce;
   readonly #inputsGuard = new InputsGuard();
   readonly #intakes = new Set<ExecId>();
+  readonly #gate = new ProjectGate();
   readonly #background = new Set<Promise<void>>();
   readonly #abandon = new AbortController();
   #closing = false;
@@ -111,34 +130,57 @@ export class ExecRunner {
   }
 
   /** Goes on with what an earlier server took on and never started. */
-  resume(execs: readonly ResumableExec[]): void {
-    for (const { plan, submission } of execs) this.#launch(plan, submission, this.#admission.reserveAgain());
+  async resume(execs: readonly ResumableExec[]): Promise<void> {
+    for (const { plan, submission } of execs) {
+      const stop = new AbortController();
+      const leave = await this.#gate.enter(projectOf(plan), stop);
+      this.#launch({ plan, submission, reservation: this.#admission.reserveAgain(), stop, leave });
+    }
+  }
+
+  /**
+   * Runs `work` while the project has no exec that waits or runs; those that come meanwhile wait for it. Throws
+   * `project_in_use` when it has one, unless these are to be cancelled first.
+   */
+  whileUnused<T>(
+    project: ProjectKey,
+    work: () => Promise<T>,
+    { cancel = false }: { readonly cancel?: boolean } = {},
+  ): Promise<T> {
+    const reason = new StopReason('cancelled', 'cancelled because its project is removed');
+    return this.#gate.alone(projectOf(project), work, cancel ? reason : undefined);
   }
 
   async #submitNew(order: ExecOrder, identity: RequestIdentity): Promise<SubmittedExec> {
     const { workspace, vault, records } = this.#options;
     const plan = await this.#plan(order, identity);
     await this.#options.disk.assertRoom();
-    if (this.#closing)
-      throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
-    const submission = this.#submissionOf(plan, identity, new Date());
-    const reservation = this.#admission.reserve();
+    const stop = new AbortController();
+    const leave = await this.#gate.enter(projectOf(plan), stop);
     try {
-      await writeSealedPlan(workspace, vault, plan);
-      await recorded(records.insert(submission));
+      if (this.#closing)
+        throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
+      const submission = this.#submissionOf(plan, identity, new Date());
+      const reservation = this.#admission.reserve();
+      try {
+        await writeSealedPlan(workspace, vault, plan);
+        await recorded(records.insert(submission, contentsIn(plan)));
+      } catch (error) {
+        reservation.release();
+        await workspace.removeSpool(plan.execId);
+        throw error;
+      }
+      this.#launch({ plan, submission, reservation, stop, leave });
     } catch (error) {
-      reservation.release();
-      await workspace.removeSpool(plan.execId);
+      leave();
       throw error;
     }
-    this.#launch(plan, submission, reservation);
     return this.#follow(plan.execId);
   }
 
   /** Sets a recorded exec on its way. */
-  #launch({ inputs, ...plan }: ExecPlan, submission: ExecSubmission, reservation: Reservation): void {
+  #launch({ plan: { inputs, ...plan }, submission, reservation, stop, leave }: RecordedExec): void {
     let held = inputs;
-    const stop = new AbortController();
     const progress = new Progress();
     const underway: Underway = { stop, progress, started: false, end: Promise.resolve(undefined) };
     const place = { project: projectOf(plan), memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
@@ -177,8 +219,9 @@ export class ExecRunner {
         }),
       onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
     }).finally(() => reservation.release());
-    underway.end = this.#seal(plan, running).finally(() => {
+    underway.end = this.#seal(plan, running, leave).finally(() => {
       this.#underway.delete(plan.execId);
+      leave();
       progress.report();
     });
     this.#underway.set(plan.execId, underway);
@@ -298,10 +341,11 @@ export class ExecRunner {
     attempt(removeTries);
   }
 
-  /** Gives the row its final status, however the run went. */
+  /** Gives the row its final status, however the run went. Whoever sees that finds the project left. */
   async #seal(
     plan: Pick<ExecPlan, 'execId' | 'projectId'>,
     running: Promise<EndedExec>,
+    leave: () => void,
   ): Promise<SecboxError | undefined> {
     const { records, workspace, logger } = this.#options;
     const log = logger.child({ exec_id: plan.execId });
@@ -318,6 +362,7 @@ export class ExecRunner {
       if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
         log.error('exec.error', { error: failure });
       await recordEnd({ execId: plan.execId, finished, records, workspace, log });
+      leave();
       await workspace.removeSpool(plan.execId);
       log.info('exec.finished', {
         project_id: plan.projectId,

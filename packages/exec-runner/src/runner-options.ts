@@ -9,7 +9,8 @@ import type { Vault } from './vault.js';
 
 /** The part of the audit store that running needs. */
 export interface ExecRecords {
-  insert(submission: ExecSubmission): Promise<void>;
+  /** `contents` are the hashes of those of its inputs that are kept. */
+  insert(submission: ExecSubmission, contents?: readonly string[]): Promise<void>;
   markRunning(execId: ExecId, start: ExecStart): Promise<void>;
   finish(execId: ExecId, ended: EndedExec): Promise<void>;
   find(execId: ExecId): Promise<ExecRecord | undefined>;

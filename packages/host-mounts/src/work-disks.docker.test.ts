@@ -83,6 +83,20 @@ whereDisksAre('a disk', () => {
     expect(await readdir(place.mountPoint)).toEqual(['open']);
   });
 
+  test('is unmounted at once for whoever asks, unless it is held or used', async () => {
+    expect(await disks.letGo(place)).toBe(true);
+    const release = await disks.hold(place, bytes);
+    expect(await disks.letGo(place)).toBe(false);
+    release();
+    const user = await open(inWork('open'), 'w');
+    expect(await disks.letGo(place)).toBe(false);
+    expect(await mountPointsBelow(root)).toEqual([place.mountPoint]);
+    await user.close();
+    expect(await disks.letGo(place)).toBe(true);
+    expect(await mountPointsBelow(root)).toEqual([]);
+    expect(await new WorkDisks().letGo({ ...place, mountPoint: join(root, 'none') })).toBe(true);
+  });
+
   test('that an operator unmounted is mounted again', async () => {
     (await disks.hold(place, bytes))();
     await writeFile(inWork('f'), 'kept');

@@ -61,6 +61,17 @@ export class WorkDisks {
     return pending.reduce((sum, bytes) => sum + bytes, 0);
   }
 
+  /** Unmounts a disk at once that nobody will hold meanwhile; false when something on this host is using it. */
+  async letGo(place: DiskPlace): Promise<boolean> {
+    const known = this.#disks.get(place.mountPoint);
+    // Whoever was stopped while it was being mounted lets go of it only then.
+    await known?.ready.catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    if (known && known.holders > 0) return false;
+    if (known) await this.#leave(known);
+    return !(await isMounted(place.mountPoint).catch(absent)) || unmount(place.mountPoint);
+  }
+
   /** Unmounts everything; to be called when nobody holds a disk any more. */
   async close(): Promise<void> {
     await Promise.all([...this.#disks.values()].map((disk) => this.#leave(disk)));

@@ -126,7 +126,7 @@ class Collector {
   async prune(directory: Directory, kept: Kept): Promise<void> {
     for await (const names of directory.batches()) {
       const surplus = names.filter((name) => !kept.has(name.toString('latin1')));
-      await directory.removeAll(surplus, this.#limits.stop);
+      await directory.removeAll(surplus, { stop: this.#limits.stop });
     }
     for (const [name, below] of kept) {
       if (below) {

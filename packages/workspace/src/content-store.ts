@@ -1,6 +1,8 @@
+import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { Directory, isErrno, within } from './directory.js';
+import { Directory, isErrno, type Tally, within } from './directory.js';
+import { SharedLock } from './shared-lock.js';
 
 /**
  * Contents by their hash: kept once however many projects' inputs and execs they belong to, and never
@@ -8,10 +10,74 @@ import { Directory, isErrno, within } from './directory.js';
  */
 export class ContentStore {
   readonly #path: string;
+  readonly #lock: SharedLock;
 
   /** The folder must be there, on the file system of whatever is adopted and placed. */
-  constructor(path: string) {
+  constructor(path: string, lock = new SharedLock()) {
     this.#path = path;
+    this.#lock = lock;
+  }
+
+  /** Nothing is removed while `work` looks for contents and places them. */
+  using<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.shared(work);
+  }
+
+  /** Removes those that `choose` tells while nobody is using any; gives how many there were. */
+  removeChosen(choose: () => Promise<readonly string[]>, tally: Tally): Promise<number> {
+    return this.#lock.alone(async () => {
+      let removed = 0;
+      for (const sha256 of await choose()) {
+        if (!(await this.has(sha256))) continue;
+        await this.#inShelf(sha256, (shelf) => shelf.remove(sha256, { tally }));
+        removed += 1;
+      }
+      return removed;
+    });
+  }
+
+  /**
+   * Those that no input has been a link to since that moment, some at a time. The file system knows: it dates
+   * a change of their links. Where it has no links, that is since they came.
+   */
+  async *unlinkedSince(moment: Date): AsyncGenerator<readonly string[]> {
+    for (const shelf of await this.#shelves()) {
+      let found: string[] = [];
+      const shelved = await within(Directory.open(this.#path), (store) => store.openDirectory(shelf));
+      try {
+        for await (const { name, stats } of shelved.entries()) {
+          if (!isUnlinkedSince(stats, moment)) continue;
+          if (found.push(name.toString('latin1')) < batchSize) continue;
+          yield found;
+          found = [];
+        }
+      } finally {
+        await shelved.close();
+      }
+      if (found.length > 0) yield found;
+    }
+  }
+
+  /** Of these, the ones that still are. */
+  async stillUnlinked(sha256s: readonly string[], since: Date): Promise<readonly string[]> {
+    const still: string[] = [];
+    for (const sha256 of sha256s) {
+      const stats = await this.#inShelf(sha256, (shelf) => shelf.bigStat(sha256)).catch(nothingThere);
+      if (stats && isUnlinkedSince(stats, since)) still.push(sha256);
+    }
+    return still;
+  }
+
+  async #shelves(): Promise<readonly string[]> {
+    const names: string[] = [];
+    try {
+      await within(Directory.open(this.#path), async (store) => {
+        for await (const name of store.names()) names.push(name.toString('latin1'));
+      });
+    } catch (error) {
+      nothingThere(error);
+    }
+    return names.filter((name) => /^[0-9a-f]{2}$/.test(name)).sort();
   }
 
   async has(sha256: string): Promise<boolean> {
@@ -51,6 +117,16 @@ export class ContentStore {
   #inShelf<T>(sha256: string, use: (shelf: Directory) => Promise<T>): Promise<T> {
     return within(Directory.open(this.#path), (store) => within(store.openDirectory(shelfOf(sha256)), use));
   }
+}
+
+const batchSize = 256;
+
+function isUnlinkedSince(stats: BigIntStats, moment: Date): boolean {
+  return stats.isFile() && stats.nlink === 1n && Number(stats.ctimeMs) < moment.getTime();
+}
+
+function nothingThere(error: unknown): undefined {
+  if (!isErrno(error, 'ENOENT')) throw error;
 }
 
 /** No folder gets too many entries. */

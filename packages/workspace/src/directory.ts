@@ -22,9 +22,24 @@ export interface Owner {
   readonly gid: number;
 }
 
+/** What was removed: entries that are no folders, and the space of those that had no further name. */
+export interface Tally {
+  files: number;
+  bytes: number;
+}
+
+export interface RemoveOptions {
+  /** Aborted, it leaves the rest there, and throws. */
+  readonly stop?: AbortSignal | undefined;
+  /** Is added to while it goes on. */
+  readonly tally?: Tally;
+}
+
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** O_PATH, which Node does not name: refers to an entry, a link too, without opening what it is. */
 const referenceFlags = 0o10000000 | constants.O_NOFOLLOW;
+/** What `blocks` of a file are counted in. */
+const blockBytes = 512;
 /** How many names are read, and removed, at once. */
 const batchSize = 256;
 
@@ -124,16 +139,16 @@ export class Directory {
     await rename(this.#at(name), to.#at(toName));
   }
 
-  /** Removes an entry and all below it; a link is removed, never followed. An abort leaves the rest there, and throws. */
-  async remove(name: EntryName, stop?: AbortSignal): Promise<void> {
-    await this.removeAll([name], stop);
+  /** Removes an entry and all below it; a link is removed, never followed. */
+  async remove(name: EntryName, options: RemoveOptions = {}): Promise<void> {
+    await this.removeAll([name], options);
   }
 
   /** As {@link remove}, of so many names as may be under way at once. */
-  async removeAll(names: readonly EntryName[], stop?: AbortSignal): Promise<void> {
-    for (const name of await this.#unlinkAll(names, stop)) {
+  async removeAll(names: readonly EntryName[], options: RemoveOptions = {}): Promise<void> {
+    for (const name of await this.#unlinkAll(names, options)) {
       await this.reclaim(name);
-      await within(this.openDirectory(name), (folder) => folder.#clear(stop));
+      await within(this.openDirectory(name), (folder) => folder.#clear(options));
       await rmdir(this.#at(name));
     }
   }
@@ -216,35 +231,47 @@ export class Directory {
    * Unlinks side by side, which takes a third of the time; gives back which of them are folders. Waits for
    * each, as one that is late would find another folder behind a descriptor that was closed.
    */
-  async #unlinkAll(names: readonly EntryName[], stop?: AbortSignal): Promise<EntryName[]> {
+  async #unlinkAll(names: readonly EntryName[], { stop, tally }: RemoveOptions): Promise<EntryName[]> {
     stop?.throwIfAborted();
+    const stats = tally && (await Promise.all(names.map((name) => this.#statOrNothing(name))));
     const unlinked = await Promise.allSettled(names.map((name) => this.#unlink(name)));
-    return names.filter((_, index) => {
+    const isUnlinked = (index: number) => {
       const result = unlinked[index];
-      if (result?.status === 'rejected') throw result.reason;
-      return result?.value === false;
-    });
+      return result?.status === 'fulfilled' && result.value;
+    };
+    if (tally) count(tally, stats?.filter((_, index) => isUnlinked(index)) ?? []);
+    for (const result of unlinked) if (result.status === 'rejected') throw result.reason;
+    return names.filter((_, index) => !isUnlinked(index));
+  }
+
+  async #statOrNothing(name: EntryName): Promise<Stats | undefined> {
+    try {
+      return await this.stat(name);
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return undefined;
+      throw error;
+    }
   }
 
   /** Folders of folders are brought up here first, so that no depth is too much for descriptors or path lengths. */
-  async #clear(stop?: AbortSignal): Promise<void> {
+  async #clear(options: RemoveOptions): Promise<void> {
     let found: boolean;
     do {
       found = false;
       for await (const names of this.batches()) {
         found = true;
-        for (const name of await this.#unlinkAll(names, stop)) {
+        for (const name of await this.#unlinkAll(names, options)) {
           await this.reclaim(name);
-          await within(this.openDirectory(name), (folder) => folder.#clearInto(this, stop));
+          await within(this.openDirectory(name), (folder) => folder.#clearInto(this, options));
           await rmdir(this.#at(name));
         }
       }
     } while (found);
   }
 
-  async #clearInto(above: Directory, stop?: AbortSignal): Promise<void> {
+  async #clearInto(above: Directory, options: RemoveOptions): Promise<void> {
     for await (const names of this.batches()) {
-      for (const name of await this.#unlinkAll(names, stop)) {
+      for (const name of await this.#unlinkAll(names, options)) {
         await this.reclaim(name);
         await this.rename(name, above, randomUUID());
       }
@@ -259,6 +286,19 @@ export class Directory {
     }
     if (typeof name === 'string' && typeof this.#base === 'string') return `${this.#base}/${name}`;
     return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), bytes]);
+  }
+}
+
+/** Of entries that were unlinked together: space comes back with the last name of a file. */
+function count(tally: Tally, unlinked: readonly (Stats | undefined)[]): void {
+  const names = new Map<string, number>();
+  for (const stats of unlinked) {
+    if (!stats) continue;
+    const file = `${stats.dev}:${stats.ino}`;
+    const seen = (names.get(file) ?? 0) + 1;
+    names.set(file, seen);
+    tally.files += 1;
+    if (seen === stats.nlink) tally.bytes += stats.blocks * blockBytes;
   }
 }
 

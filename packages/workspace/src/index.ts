@@ -8,7 +8,15 @@ export {
 } from './collect-artifacts.js';
 export { sha256Of } from './content-hashes.js';
 export { ContentStore } from './content-store.js';
-export { Directory, isErrno, within, type EntryName, type Owner } from './directory.js';
+export {
+  Directory,
+  isErrno,
+  within,
+  type EntryName,
+  type Owner,
+  type RemoveOptions,
+  type Tally,
+} from './directory.js';
 export { type MountSource, type WorkspaceMounts } from './mounts.js';
 export { sandboxOwner } from './owner.js';
 export {
@@ -34,10 +42,12 @@ export {
 export { publishResults, reservedNames, setReservedNamesAside, type SetAside } from './publish-results.js';
 export { openPublished } from './open-published.js';
 export { parseRelativePath, type RelativePath } from './relative-path.js';
+export { Trash, type TrashEntry } from './trash.js';
 export {
   Workspace,
   type ExecFolders,
   type ExecPlace,
+  type ProjectPlace,
   type SelfTestFolders,
   type WorkspaceOptions,
 } from './workspace.js';

@@ -64,7 +64,7 @@ export class ProjectInputs {
    * after it was cut off at any point.
    */
   async write(files: readonly InputFile[], staging: Directory): Promise<void> {
-    await this.#open(async (inputs) => {
+    const write = async (inputs: Directory) => {
       for (const [index, file] of files.entries()) {
         const found = await this.#find(inputs, file.path);
         if (found !== 'nothing' && found.sha256 === file.sha256 && found.secret === file.secret) continue;
@@ -73,7 +73,8 @@ export class ProjectInputs {
         await this.#prepare(staging, ready, file);
         await moveInto(inputs, staging, ready, file.path);
       }
-    });
+    };
+    await this.#contents.using(() => this.#open(write));
   }
 
   /** All there is to see, in the order of the paths; throws `too_many_inputs` past `most` files and folders. */

@@ -70,7 +70,7 @@ describe('Workspace', () => {
 
   test('makes its root, for itself alone, and can be opened again', async () => {
     expect(workspace.root).toBe(root);
-    expect((await readdir(root)).sort()).toEqual(['projects', 'spool']);
+    expect((await readdir(root)).sort()).toEqual(['projects', 'removed', 'spool']);
     expect(await modeOf(root)).toBe(0o700);
     expect(await modeOf(below('spool'))).toBe(0o700);
     const execId = newExecId();
@@ -100,7 +100,7 @@ describe('Workspace', () => {
     await writeFile(join(work, 'left'), '');
     await workspace.removeSelfTest();
     await workspace.removeSelfTest();
-    expect((await readdir(root)).sort()).toEqual(['projects', 'spool']);
+    expect((await readdir(root)).sort()).toEqual(['projects', 'removed', 'spool']);
   });
 
   test('prepares the folders of an exec, and hands over those that programs write', async () => {

@@ -1,11 +1,20 @@
 import { mkdir } from 'node:fs/promises';
-import { defaultTenant, SecboxError, type ExecId, type ProjectId, type TenantId } from '@secbox/contracts';
+import {
+  defaultTenant,
+  parseTenantId,
+  SecboxError,
+  type ExecId,
+  type ProjectId,
+  type TenantId,
+} from '@secbox/contracts';
 import { ContentHashes } from './content-hashes.js';
 import { ContentStore } from './content-store.js';
 import { Directory, isErrno, type Owner, within } from './directory.js';
 import type { MountSource, WorkspaceMounts } from './mounts.js';
 import type { AdaptedPath, PathAdapter } from './path-adapter/path-adapter.js';
 import { ProjectInputs } from './project-inputs.js';
+import { SharedLock } from './shared-lock.js';
+import { Trash, type TrashEntry } from './trash.js';
 
 export interface WorkspaceOptions {
   /** Knows the folder that holds `projects/`, which is made when it is not there. */
@@ -20,6 +29,8 @@ export interface ExecPlace {
   readonly projectId: ProjectId;
   readonly execId: ExecId;
 }
+
+export type ProjectPlace = Pick<ExecPlace, 'tenant' | 'projectId'>;
 
 /** Where one exec's files are on this host. */
 export interface ExecFolders {
@@ -39,6 +50,7 @@ const ours = 0o755;
 const secret = 0o700;
 const theirs = 0o755;
 const selfTest = 'self-test';
+const removed = 'removed';
 
 /**
  * The folder tree of projects and execs. Every path below its root is built here, from ids that their
@@ -48,10 +60,14 @@ export class Workspace {
   readonly #paths: PathAdapter;
   readonly #owner: Owner | undefined;
   readonly #hashes = new ContentHashes();
+  readonly #contentsLock = new SharedLock();
+  /** What was taken out of its place. */
+  readonly trash: Trash;
 
   private constructor({ paths, owner }: WorkspaceOptions) {
     this.#paths = paths;
     this.#owner = owner;
+    this.trash = new Trash(paths.below([removed]).hostPathNative);
   }
 
   get root(): string {
@@ -64,6 +80,7 @@ export class Workspace {
     await within(Directory.open(workspace.root), async (root) => {
       await within(root.ensureDirectory('spool', secret), closeAtOnce);
       await within(root.ensureDirectory('projects', ours), closeAtOnce);
+      await within(root.ensureDirectory(removed, secret), closeAtOnce);
     });
     return workspace;
   }
@@ -105,7 +122,7 @@ export class Workspace {
   }
 
   /** The input files of a project whose folders are there. */
-  inputsOf({ tenant, projectId }: Pick<ExecPlace, 'tenant' | 'projectId'>): ProjectInputs {
+  inputsOf({ tenant, projectId }: ProjectPlace): ProjectInputs {
     return new ProjectInputs({
       folder: this.#below(tenant, 'projects', projectId, 'inputs').hostPathNative,
       contents: this.contentsOf(tenant),
@@ -115,7 +132,67 @@ export class Workspace {
 
   /** What the inputs of a tenant's execs held, also those that were replaced since. */
   contentsOf(tenant: TenantId): ContentStore {
-    return new ContentStore(this.#below(tenant, 'contents').hostPathNative);
+    return new ContentStore(this.#below(tenant, 'contents').hostPathNative, this.#contentsLock);
+  }
+
+  /** Where the artifacts of a project's execs lie, each in a folder by its id. */
+  artifactsOf({ tenant, projectId }: ProjectPlace): string {
+    return this.#below(tenant, 'projects', projectId, 'artifacts').hostPathNative;
+  }
+
+  /** Where a project's work is mounted, and where its disk lies. */
+  diskOf({ tenant, projectId }: ProjectPlace): Pick<ExecFolders, 'work' | 'disk'> {
+    return {
+      work: this.#below(tenant, 'projects', projectId, 'work').hostPathNative,
+      disk: this.#below(tenant, 'disks', projectId).hostPathNative,
+    };
+  }
+
+  /** Every tenant that has a folder. */
+  async tenants(): Promise<TenantId[]> {
+    const tenants = [defaultTenant];
+    try {
+      await within(Directory.open(this.#paths.below(['tenants']).hostPathNative), async (folder) => {
+        for await (const name of folder.names()) tenants.push(parseTenantId(name.toString('utf8')));
+      });
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) throw error;
+    }
+    return tenants;
+  }
+
+  /** Whether there is anything in the project's inputs. */
+  async hasInputs({ tenant, projectId }: ProjectPlace): Promise<boolean> {
+    const { hostPathNative } = this.#below(tenant, 'projects', projectId, 'inputs');
+    try {
+      return await within(Directory.open(hostPathNative), async (inputs) => {
+        for await (const _ of inputs.names()) return true;
+        return false;
+      });
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return false;
+      throw error;
+    }
+  }
+
+  /** Puts an exec's files into the trash; undefined when there are none. */
+  discardArtifacts(place: ExecPlace): Promise<TrashEntry | undefined> {
+    return this.trash.take(this.artifactsOf(place), place.execId);
+  }
+
+  discardInputs({ tenant, projectId }: ProjectPlace): Promise<TrashEntry | undefined> {
+    return this.trash.take(this.#below(tenant, 'projects', projectId).hostPathNative, 'inputs');
+  }
+
+  /** Puts all of a project into the trash; its disk must not be mounted. */
+  async discardProject({ tenant, projectId }: ProjectPlace): Promise<TrashEntry[]> {
+    const folders = ['projects', 'disks'].map((name) => this.#below(tenant, name).hostPathNative);
+    const taken: TrashEntry[] = [];
+    for (const folder of folders) {
+      const entry = await this.trash.take(folder, projectId);
+      if (entry) taken.push(entry);
+    }
+    return taken;
   }
 
   spoolOf(execId: ExecId): string {

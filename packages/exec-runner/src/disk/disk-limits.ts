@@ -133,6 +133,11 @@ export class DiskLimits {
     };
   }
 
+  /** Unmounts the work of a project that no exec uses; false when something else on this host does. */
+  letGo({ work, disk }: Pick<ExecFolders, 'work' | 'disk'>): Promise<boolean> {
+    return this.#disks.letGo({ folder: disk, mountPoint: work });
+  }
+
   /** To be called when no exec runs any more. */
   async close(): Promise<void> {
     await this.#verdict?.catch(() => undefined);

@@ -1,0 +1,38 @@
+import { sql, type RawBuilder } from 'kysely';
+
+export interface ProjectRow {
+  readonly project_id: string;
+  readonly execs: number;
+  /** Null when the project was removed and has had no exec since. */
+  readonly last_used_at: string | null;
+}
+
+/**
+ * The next projects by their ids. Each step seeks the next id in the index of projects, so that a page costs
+ * the same however many execs there are; counting reads that index only.
+ */
+export function selectProjects(tenant: string, after: string, limit: number): RawBuilder<ProjectRow> {
+  const next = (than: RawBuilder<unknown>) =>
+    sql`(select min(project_id) from sandbox_execs where tenant = ${tenant} and project_id > ${than})`;
+  return sql<ProjectRow>`
+    with recursive ids(project_id, n) as (
+      select ${next(sql`${after}`)}, 1
+      union all
+      select ${next(sql`ids.project_id`)}, n + 1 from ids where ids.project_id is not null and n < ${limit}
+    ),
+    begun as (
+      select ids.project_id, coalesce((
+        select max(through_seq) from project_removals
+        where tenant = ${tenant} and project_id = ids.project_id and scope = 'project'
+      ), -1) as seq
+      from ids where ids.project_id is not null
+    )
+    select begun.project_id,
+      (select count(*) from sandbox_execs
+        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq) as execs,
+      (select coalesce(ended_at, created_at) from sandbox_execs
+        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq
+        order by seq desc limit 1) as last_used_at
+    from begun
+    order by begun.project_id`;
+}
