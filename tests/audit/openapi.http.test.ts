@@ -36,7 +36,7 @@ async function expectAsDocumented(
   init: RequestInit = {},
   query = '',
 ): Promise<void> {
-  const url = `${service.url}${path.replace('{exec_id}', execId).replace('{path}', 'a')}${query}`;
+  const url = `${service.url}${path.replace('{exec_id}', execId).replace('{path}', 'a').replace('{project_id}', 'gone')}${query}`;
   const response = await fetch(url, { ...init, method: method.toUpperCase() });
   const content = document.paths[path]?.[method]?.responses?.[response.status]?.content;
   if (!content) throw new Error(`${method} ${path} does not document ${response.status}`);
@@ -81,6 +81,9 @@ const calls = (
     ['get', '/sandbox/execs/{exec_id}/inputs/{path}'],
     ['get', '/sandbox/execs/{exec_id}/stdout'],
     ['get', '/sandbox/execs/{exec_id}/stderr'],
+    ['get', '/projects'],
+    ['delete', '/projects/{project_id}'],
+    ['post', '/retention/run'],
     ['get', '/settings'],
     ['put', '/settings', json({ policy: { values: { pids: 100 } } }, { 'if-match': '"0"' })],
     ['put', '/settings', json({})],

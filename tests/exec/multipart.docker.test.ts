@@ -95,6 +95,12 @@ describe('a request of several parts', () => {
       }),
     });
     const other = await post(shell('cat /workspace/inputs/x', 'once'), [['inputs/x', 'other']], key);
+    // However they arrive: small ones are received side by side.
+    const many = Array.from({ length: 20 }, (_, n): Part => [`inputs/many/${n}`, String(n)]);
+    const manyKey = { 'idempotency-key': 'many' };
+    const manyFirst = await post(shell('true', 'once'), many, manyKey);
+    const manyAgain = await post(shell('true', 'once'), [...many].reverse(), manyKey);
+    expect(manyAgain.body.exec_id).toBe(manyFirst.body.exec_id);
     expect(again.body.exec_id).toBe(first.body.exec_id);
     expect(((await inJson.json()) as ExecAnswer).exec_id).toBe(first.body.exec_id);
     expect([other.status, other.body.error?.code]).toEqual([422, 'idempotency_key_reused']);

@@ -181,6 +181,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       url,
       close: async () => {
         server.close();
+        // What is left to the next server is no stray.
+        await sweep.close();
         await runner.close(config.shutdownGraceMs);
         // Answers to the execs that have just ended are on their way; idle connections are not worth waiting for.
         server.closeIdleConnections();

@@ -43,6 +43,10 @@ export async function openContent(
     if (isErrno(error, 'ENOENT')) throw gone();
     throw error;
   });
+  if ((await file.stat()).size !== size) {
+    await file.close();
+    throw changed();
+  }
   return { file, size, sha256, mediaType: 'application/octet-stream' };
 }
 

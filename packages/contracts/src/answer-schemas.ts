@@ -82,6 +82,9 @@ const recordProperties = {
   artifacts_truncated: flag,
   cpu_ms: orNull(count),
   peak_memory_bytes: orNull(count),
+  files_removed_at: orNull(time),
+  files_removed_reason: orNull({ type: 'string', enum: ['retention', 'deleted'] }),
+  files_removed_by: orNull(text),
 } as const;
 
 export const execRecordSchema = record(recordProperties);
@@ -96,7 +99,7 @@ export const execAnswerSchema = record({
   stdout: text,
   stderr: text,
   artifacts: listOf(
-    record({ ...artifactProperties, size: count, sha256: hash, media_type: text, url: text }, [
+    record({ ...artifactProperties, size: count, sha256: hash, media_type: text, url: orNull(text) }, [
       'path_base64',
     ]),
   ),
@@ -105,6 +108,32 @@ export const execAnswerSchema = record({
 });
 
 const nextCursor = orNull(text);
+
+const freed = { files: count, freed_bytes: count } as const;
+const projectId = { type: 'string', pattern: namePattern } as const;
+
+export const projectPageSchema = record({
+  projects: listOf(record({ project_id: projectId, execs: count, last_used_at: time })),
+  next_cursor: nextCursor,
+});
+
+export const projectRemovalSchema = record({
+  project_id: projectId,
+  removed_at: time,
+  execs: count,
+  complete: flag,
+  ...freed,
+});
+
+export const retentionRunSchema = record({
+  execs: count,
+  projects: count,
+  inputs: count,
+  contents: count,
+  in_use: count,
+  complete: flag,
+  ...freed,
+});
 
 export const execPageSchema = record({
   execs: listOf({ $ref: '#/components/schemas/ExecRecord' }),

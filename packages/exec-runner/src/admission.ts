@@ -97,6 +97,7 @@ export class Admission {
   }
 
   #admit<T>(admittance: Admittance, work: () => Promise<T>): Promise<T> {
+    if (admittance.stop.aborted) return Promise.reject(admittance.stop.reason as Error);
     return new Promise<T>((resolve, reject) => {
       this.#enqueue({ ...admittance, enter: () => work().then(resolve, reject), leave: reject });
       void this.#places(() => this.#serveNext());

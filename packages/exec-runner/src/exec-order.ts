@@ -33,7 +33,7 @@ export function requestedIn({ tenant, request, inputs }: ExecOrder): unknown {
   return {
     ...request,
     tenant,
-    inputs: inputs.map(({ path, secret, sha256 }) => ({ path: path.join('/'), secret, sha256 })),
+    inputs: identitiesOf(inputs),
   };
 }
 
@@ -61,4 +61,11 @@ function contentOf(input: ExecInput, index: number): Buffer {
     });
   }
   return content;
+}
+
+/** In the order of their paths: how they arrived says nothing about what was asked for. */
+export function identitiesOf(inputs: readonly InputFile[]): unknown[] {
+  return inputs
+    .map(({ path, secret, sha256 }) => ({ path: path.join('/'), secret, sha256 }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -11,7 +11,7 @@ import {
 import { hasInit, type EngineImage } from '@secbox/container-engine';
 import { refuseOverlaps, type InputFile } from '@secbox/workspace';
 import { planCommand, type PlannedCommand } from './exec-command.js';
-import type { ExecOrder } from './exec-order.js';
+import { identitiesOf, type ExecOrder } from './exec-order.js';
 
 /** All that decides what will run, fixed before anything does. */
 export interface ExecPlan {
@@ -105,6 +105,6 @@ export function decidedIn(plan: ExecPlan): unknown {
     command: plan.command,
     image: plan.image,
     policy: plan.policy,
-    inputs: plan.inputs.map(({ path, secret, sha256 }) => ({ path: path.join('/'), secret, sha256 })),
+    inputs: identitiesOf(plan.inputs),
   };
 }

@@ -21,13 +21,13 @@ import {
   type ExecPlan,
   type ProjectKey,
 } from './exec-plan.js';
+import { endWithoutResult, failureOf, isLeft, recorded } from './exec-failure.js';
 import { HandedOver, StopReason, withoutResult } from './exec-outcome.js';
 import { Intake, type IntakeLimits } from './intake.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
 import { ProjectGate } from './project-gate.js';
 import { recordEnd } from './record-end.js';
-import { Abandoned } from './run-container.js';
 import { runPlan } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import type { ResumableExec } from './recover.js';
@@ -205,6 +205,7 @@ export class ExecRunner {
           await recorded(this.#options.records.markRunning(plan.execId, start));
         } catch (error) {
           underway.started = false;
+          if (this.#closing) stop.abort(new HandedOver());
           throw error;
         }
       },
@@ -361,7 +362,15 @@ export class ExecRunner {
       const [finished, failure] = outcome;
       if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
         log.error('exec.error', { error: failure });
-      await recordEnd({ execId: plan.execId, finished, records, workspace, log });
+      const end = await recordEnd({
+        execId: plan.execId,
+        finished,
+        records,
+        workspace,
+        log,
+        abandon: this.#abandon.signal,
+      });
+      if (end === 'spooled') return failure;
       leave();
       await workspace.removeSpool(plan.execId);
       log.info('exec.finished', {
@@ -376,41 +385,4 @@ export class ExecRunner {
       return failureOf(error, plan.execId);
     }
   }
-}
-
-/** A database that does not answer is told as such, not as a fault of the request. */
-async function recorded<T>(write: Promise<T>): Promise<T> {
-  try {
-    return await write;
-  } catch (error) {
-    if (error instanceof SecboxError) throw error;
-    throw new SecboxError('database_unavailable', 'The audit database does not answer.', { cause: error });
-  }
-}
-
-/** What the next server goes on with: an exec that never started, or one that may not be over. */
-function isLeft(error: unknown): boolean {
-  return error instanceof HandedOver || error instanceof Abandoned;
-}
-
-function endWithoutResult(error: unknown, execId: ExecId): readonly [EndedExec, SecboxError | undefined] {
-  const now = new Date();
-  if (error instanceof StopReason) return [withoutResult(error.status, error.message, now), undefined];
-  const failure = failureOf(error, execId);
-  const status = failure.kind === 'invalid' || failure.kind === 'conflict' ? 'rejected' : 'error';
-  return [withoutResult(status, failure.message, now), failure];
-}
-
-function failureOf(error: unknown, execId: ExecId): SecboxError {
-  const details = { exec_id: execId };
-  if (error instanceof SecboxError) {
-    return new SecboxError(error.code, error.message, {
-      details: { ...error.details, ...details },
-      cause: error,
-    });
-  }
-  return new SecboxError('internal_error', 'The exec could not be run; the log of the server says why.', {
-    details,
-    cause: error,
-  });
 }

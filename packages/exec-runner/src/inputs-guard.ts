@@ -51,7 +51,9 @@ export class InputsGuard {
   }
 
   #enter<T>(state: ProjectState, { wouldChange, write, stop }: InputsEntry<T>): Promise<T> {
-    const entering = state.turn.then(async () => {
+    const before = state.turn;
+    const entering = Promise.race([before, aborted(stop)]).then(async () => {
+      stop.throwIfAborted();
       const change = await wouldChange();
       while (change && state.readers > 0 && !stop.aborted)
         await Promise.race([state.left.next(), aborted(stop)]);
@@ -61,7 +63,7 @@ export class InputsGuard {
       return written;
     });
     // Whoever is next is not concerned by this one's failure.
-    state.turn = entering.catch(() => undefined);
+    state.turn = Promise.allSettled([before, entering]);
     return entering;
   }
 }

@@ -40,6 +40,8 @@ const finished: EndedExec = {
   },
 };
 
+const abandon = new AbortController().signal;
+
 describe('the end of an exec', () => {
   test('that the database does not take is kept in the spool, and written when it does', async () => {
     const execId = newExecId();
@@ -51,7 +53,7 @@ describe('the end of an exec', () => {
       spooled.push(await spooledEnd(workspace, execId));
       throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
     };
-    await recordEnd({ execId, finished, records: { finish }, workspace, log });
+    await recordEnd({ execId, finished, records: { finish }, workspace, log, abandon });
     expect(failures).toBe(0);
     expect(spooled).toEqual([undefined, finished]);
   });
@@ -69,7 +71,7 @@ describe('the end of an exec', () => {
       if (failures < 1) spooled.push(await spooledEnd(workspace, execId));
       throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     };
-    await recordEnd({ execId, finished, records: { finish }, workspace, log });
+    await recordEnd({ execId, finished, records: { finish }, workspace, log, abandon });
     expect(spooled).toEqual([finished]);
   });
 
@@ -77,7 +79,7 @@ describe('the end of an exec', () => {
     const refusal = new SecboxError('internal_error', 'it is over already');
     const finish = () => Promise.reject(refusal);
     await expect(
-      recordEnd({ execId: newExecId(), finished, records: { finish }, workspace, log }),
+      recordEnd({ execId: newExecId(), finished, records: { finish }, workspace, log, abandon }),
     ).rejects.toBe(refusal);
   });
 

@@ -9,6 +9,7 @@ import {
 } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import type { Workspace } from '@secbox/workspace';
+import { pause } from './pause.js';
 import type { ExecRecords } from './runner-options.js';
 
 export interface ExecEnd {
@@ -17,6 +18,8 @@ export interface ExecEnd {
   readonly records: Pick<ExecRecords, 'finish'>;
   readonly workspace: Workspace;
   readonly log: Logger;
+  /** Aborted when nobody can wait any longer: what is spooled by then is left to the next server. */
+  readonly abandon: AbortSignal;
 }
 
 const retryMs = 500;
@@ -25,11 +28,18 @@ const retryMs = 500;
  * Writes the final status. A database that does not take it is tried again until it does; meanwhile the
  * end lies in the exec's spool, where the next start finds it if this process does not live that long.
  */
-export async function recordEnd({ execId, finished, records, workspace, log }: ExecEnd): Promise<void> {
+export async function recordEnd({
+  execId,
+  finished,
+  records,
+  workspace,
+  log,
+  abandon,
+}: ExecEnd): Promise<'recorded' | 'spooled'> {
   for (let spooled = false; ;) {
     try {
       await records.finish(execId, finished);
-      return;
+      return 'recorded';
     } catch (error) {
       // The store itself refused: the row has its end already.
       if (error instanceof SecboxError) throw error;
@@ -42,7 +52,8 @@ export async function recordEnd({ execId, finished, records, workspace, log }: E
           () => false,
         );
     }
-    await new Promise((resolve) => setTimeout(resolve, retryMs));
+    if (spooled && abandon.aborted) return 'spooled';
+    await pause(retryMs, abandon);
   }
 }
 

@@ -52,7 +52,9 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   }
   const resumable = new Map<string, ResumableExec>();
   for (const record of await records.unfinished()) {
-    const plan = record.status === 'queued' ? await planOf(recovery, record) : undefined;
+    // One that was ended, but not recorded as such, is over although its row still waits.
+    const over = (await spooledEnd(workspace, record.exec_id)) !== undefined;
+    const plan = record.status === 'queued' && !over ? await planOf(recovery, record) : undefined;
     if (plan) {
       resumable.set(record.exec_id, { plan, submission: record });
       logger.info('recovery.exec_resumed', { exec_id: record.exec_id });

@@ -16,6 +16,7 @@ import {
   type ProcessEnd,
 } from './container-process.js';
 import type { PlannedCommand } from './exec-command.js';
+import { pause } from './pause.js';
 import { settledWithin } from './settled-within.js';
 
 export interface ContainerRun {
@@ -69,7 +70,7 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     run.inBackground(creating.then((late) => removeDead(run, late), ignore));
     throw error;
   });
-  const [ended] = await Promise.allSettled([runCreated(run, id)]);
+  const [ended] = await Promise.allSettled([unlessAbandoned(run.abandon, runCreated(run, id))]);
   if (ended.status === 'fulfilled' && ended.value.end === 'told' && !isGvisor(run.spec.runtime))
     run.inBackground(removeDead(run, id));
   else await removeSurely(run, id);
@@ -88,13 +89,30 @@ const removeAgainMs = 1000;
 async function removeSurely({ engine, abandon, onUncertain }: ContainerRun, id: ContainerId): Promise<void> {
   for (let told = false; ; told = true) {
     try {
-      await step('remove', abandon, engine.remove(id));
+      await unlessAbandoned(abandon, step('remove', undefined, engine.remove(id)));
       return;
     } catch (error) {
       if (!told) onUncertain(id, error);
     }
-    await settledWithin(removeAgainMs, aborted(abandon));
     throwIfAbandoned(abandon);
+    await pause(removeAgainMs, abandon);
+    throwIfAbandoned(abandon);
+  }
+}
+
+/** An engine that hangs keeps nobody from leaving. */
+async function unlessAbandoned<T>(abandon: AbortSignal, work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  let leave = ignore;
+  const abandoned = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(new Abandoned());
+  });
+  abandon.addEventListener('abort', leave, { once: true });
+  if (abandon.aborted) leave();
+  try {
+    return await Promise.race([work, abandoned]);
+  } finally {
+    abandon.removeEventListener('abort', leave);
   }
 }
 
@@ -227,7 +245,7 @@ function startDeadline(
   const end = async () => {
     const asked = await process.kill();
     if (asked) await settledWithin(politeMs, aborted(over.signal));
-    if (!over.signal.aborted) await killContainer();
+    if (!over.signal.aborted) await step('kill', undefined, killContainer());
   };
   const onStop = () => {
     killing ??= end();

@@ -18,7 +18,6 @@ import {
   type ProjectInputs,
 } from '@secbox/workspace';
 import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
-import { aborted } from './aborted.js';
 import { collectingDeadline } from './collecting-deadline.js';
 import type { DiskExec } from './disk/disk-limits.js';
 import { artifactsOf, inputsOf } from './exec-evidence.js';
@@ -30,7 +29,7 @@ import { OutputFile, outputNames } from './output-file.js';
 import type { InputsGuard } from './inputs-guard.js';
 import type { Progress } from './progress.js';
 import { runContainer } from './run-container.js';
-import { settledWithin } from './settled-within.js';
+import { pause } from './pause.js';
 
 export interface PlanRun extends Pick<
   ExecRunnerOptions,
@@ -63,13 +62,16 @@ const maxArtifactPathBytes = 1024 ** 2;
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
 export async function runPlan(run: PlanRun): Promise<EndedExec> {
   const { plan, workspace } = run;
-  run.stop.throwIfAborted();
-  const folders = await workspace.prepare(plan);
+  const folders = workspace.foldersOf(plan);
   const inputs = workspace.inputsOf(plan);
   let files = run.takeInputs();
   const entry = {
     stop: run.stop,
-    wouldChange: () => inputs.wouldChange(files),
+    // In its turn, which it takes at once: execs of a project see its inputs in the order in which they came.
+    wouldChange: async () => {
+      await workspace.prepare(plan);
+      return inputs.wouldChange(files);
+    },
     write: async () => {
       await within(Directory.open(folders.spool), (staging) => inputs.write(files, staging));
       // They may be megabytes, and it may wait for its turn for long.
@@ -101,7 +103,7 @@ async function untilStarted(run: PlanRun, attempt: () => Promise<EndedExec>): Pr
       if (run.hasStarted() || !passes) throw error;
       if (!told) run.logger.warn('exec.waits', { exec_id: run.plan.execId, error });
     }
-    await settledWithin(tryAgainMs, aborted(run.stop));
+    await pause(tryAgainMs, run.stop);
     run.stop.throwIfAborted();
   }
 }

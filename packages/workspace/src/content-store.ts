@@ -80,9 +80,13 @@ export class ContentStore {
     return names.filter((name) => /^[0-9a-f]{2}$/.test(name)).sort();
   }
 
-  async has(sha256: string): Promise<boolean> {
+  /** Whether it is kept; one that is not of the size that it should have counts as missing. */
+  async has(sha256: string, size?: number): Promise<boolean> {
     try {
-      return await this.#inShelf(sha256, async (shelf) => (await shelf.stat(sha256)).isFile());
+      return await this.#inShelf(sha256, async (shelf) => {
+        const stats = await shelf.stat(sha256);
+        return stats.isFile() && (size === undefined || stats.size === size);
+      });
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return false;
       throw error;

@@ -83,7 +83,8 @@ describe('the inputs of a project', () => {
   test('the same content can become a secret, and stop being one', async () => {
     const secret = { ...input('file', 'content'), secret: true };
     await write([input('file', 'content')]);
-    expect(await projectInputs.wouldChange([secret])).toBe(false);
+    // Whoever runs meanwhile would have its evidence changed.
+    expect(await projectInputs.wouldChange([secret])).toBe(true);
     await write([secret]);
     expect(await projectInputs.list()).toEqual([{ path: 'file', secret: true }]);
     await write([input('file', 'content')]);
@@ -121,6 +122,26 @@ describe('the inputs of a project', () => {
     await rm(at('inputs/file'));
     await write([file]);
     expect(await readFile(at('inputs/file'), 'utf8')).toBe('large');
+  });
+
+  test('a content that was damaged is not taken for the one it was', async () => {
+    await write([input('a', 'content')]);
+    await writeFile(at('inputs/a'), 'cut');
+    await write([input('b', 'content')]);
+    expect(await readFile(at('inputs/b'), 'utf8')).toBe('content');
+    await writeFile(at('staging/input-0'), 'ano');
+    const staged = { ...input('c', 'another'), content: { staged: 'input-0' } };
+    await expect(write([staged])).rejects.toThrow('not what was received');
+    await rm(at('staging/input-0'));
+  });
+
+  test('a request that is refused has changed nothing', async () => {
+    await write([input('a', 'old'), input('dir/file')]);
+    await expect(write([input('a', 'new'), input('dir')])).rejects.toMatchObject({ code: 'invalid_path' });
+    const deep = Array.from({ length: 400 }, (_, n) => input(`${n}/${'d/'.repeat(30)}f`));
+    await expect(write([input('a', 'new'), ...deep])).rejects.toMatchObject({ code: 'too_many_inputs' });
+    expect(await readFile(at('inputs/a'), 'utf8')).toBe('old');
+    expect(await projectInputs.list()).toHaveLength(2);
   });
 
   test('lists what somebody else put there, by kind where it is no file, and follows nothing', async () => {

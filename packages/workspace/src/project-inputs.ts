@@ -52,7 +52,8 @@ export class ProjectInputs {
     return this.#open(async (inputs) => {
       for (const file of files) {
         const found = await this.#find(inputs, file.path);
-        if (found !== 'nothing' && found.sha256 !== file.sha256) return true;
+        if (found === 'nothing') continue;
+        if (found === 'blocked' || found.sha256 !== file.sha256 || found.secret !== file.secret) return true;
       }
       return false;
     });
@@ -65,9 +66,12 @@ export class ProjectInputs {
    */
   async write(files: readonly InputFile[], staging: Directory): Promise<void> {
     const write = async (inputs: Directory) => {
+      await this.#assertWritable(inputs, files);
       for (const [index, file] of files.entries()) {
         const found = await this.#find(inputs, file.path);
-        if (found !== 'nothing' && found.sha256 === file.sha256 && found.secret === file.secret) continue;
+        const same =
+          typeof found !== 'string' && found.sha256 === file.sha256 && found.secret === file.secret;
+        if (same) continue;
         const ready = `ready-${index}`;
         await staging.remove(ready);
         await this.#prepare(staging, ready, file);
@@ -75,6 +79,30 @@ export class ProjectInputs {
       }
     };
     await this.#contents.using(() => this.#open(write));
+  }
+
+  /** Before the first of them is written: a request that is refused changes nothing. */
+  async #assertWritable(inputs: Directory, files: readonly InputFile[]): Promise<void> {
+    let added = 0;
+    for (const { path } of files) {
+      const found = await this.#find(inputs, path);
+      if (found === 'blocked') throw blocked(path);
+      if (found === 'nothing') added += path.length;
+    }
+    if (added > 0) await this.#assertFew(inputs, mostInputs - added);
+  }
+
+  async #assertFew(inputs: Directory, most: number): Promise<void> {
+    let entries = 0;
+    const count = async (folder: Directory): Promise<void> => {
+      for await (const { name, stats } of folder.entries()) {
+        entries += 1;
+        if (entries > most) throw tooMany(mostInputs);
+        if (stats.isDirectory()) await within(folder.openDirectory(name), count);
+      }
+    };
+    if (most < 0) throw tooMany(mostInputs);
+    await count(inputs);
   }
 
   /** All there is to see, in the order of the paths; throws `too_many_inputs` past `most` files and folders. */
@@ -120,32 +148,35 @@ export class ProjectInputs {
   async #find(
     inputs: Directory,
     path: RelativePath,
-  ): Promise<'nothing' | { readonly sha256?: string; readonly secret?: boolean }> {
+  ): Promise<'nothing' | 'blocked' | { readonly sha256?: string; readonly secret?: boolean }> {
     const open = (parent: Directory, name: string) => parent.openDirectory(name);
     try {
       return await inParentOf(path, inputs, open, async (folder, name) => {
         const stats = await folder.stat(name);
+        if (stats.isDirectory()) return 'blocked';
         if (!stats.isFile()) return {};
         return { sha256: await this.#hash(folder, name), secret: isSecret(stats) };
       });
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return 'nothing';
-      // Something of another kind is in the way: writing will say what.
-      if (isErrno(error, 'ENOTDIR', 'ELOOP')) return {};
+      if (isErrno(error, 'ENOTDIR', 'ELOOP')) return 'blocked';
       throw error;
     }
   }
 
-  async #prepare(staging: Directory, name: string, { content, secret, sha256 }: InputFile): Promise<void> {
+  async #prepare(staging: Directory, name: string, file: InputFile): Promise<void> {
+    const { content, secret, sha256, size } = file;
     if (secret) {
       if (!Buffer.isBuffer(content)) throw new Error('a secret input is never staged in the clear');
       await writeWhole(staging, name, content, secretMode);
       return;
     }
     // Also when it was staged: an earlier try may have handed it over already.
-    if (!(await this.#contents.has(sha256))) {
+    if (!(await this.#contents.has(sha256, size))) {
+      const staged = Buffer.isBuffer(content) ? name : content.staged;
       if (Buffer.isBuffer(content)) await writeWhole(staging, name, content, plainMode);
-      await this.#contents.adopt(staging, Buffer.isBuffer(content) ? name : content.staged, sha256);
+      if ((await staging.stat(staged)).size !== size) throw new Error(`${staged} is not what was received`);
+      await this.#contents.adopt(staging, staged, sha256);
     }
     await this.#contents.place(sha256, staging, name);
     this.#hashes.remember(await staging.bigStat(name), sha256);
@@ -182,13 +213,7 @@ async function moveInto(
     await staging.remove(ready);
   } catch (error) {
     await staging.remove(ready);
-    if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) {
-      throw new SecboxError(
-        'invalid_path',
-        `inputs: "${path.join('/')}" is in the way of, or blocked by, an input of another kind (file or folder).`,
-        { details: { path: path.join('/') } },
-      );
-    }
+    if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) throw blocked(path);
     throw error;
   }
 }
@@ -214,6 +239,14 @@ async function inParentOf<T>(
   } finally {
     if (folder !== inputs) await folder.close();
   }
+}
+
+function blocked(path: RelativePath): SecboxError {
+  return new SecboxError(
+    'invalid_path',
+    `inputs: "${path.join('/')}" is in the way of, or blocked by, an input of another kind (file or folder).`,
+    { details: { path: path.join('/') } },
+  );
 }
 
 function tooMany(most: number): SecboxError {

@@ -24,7 +24,8 @@ function routesOf(app: Express): string[] {
 }
 
 function templateOf(path: string | RegExp): string {
-  if (typeof path === 'string') return path.replaceAll(':execId', '{exec_id}');
+  if (typeof path === 'string')
+    return path.replaceAll(':execId', '{exec_id}').replaceAll(':projectId', '{project_id}');
   return path.source
     .replaceAll('\\/', '/')
     .replace('[^/]+', '{exec_id}')

@@ -9,7 +9,11 @@ import {
   execStatsSchema,
   healthSchema,
   inputListingSchema,
+  namePattern,
   policySnapshotSchema,
+  projectPageSchema,
+  projectRemovalSchema,
+  retentionRunSchema,
   settingsHistorySchema,
   settingsSchema,
   settingsVersionSchema,
@@ -29,6 +33,9 @@ const schemas: Readonly<Record<string, object>> = {
   ExecStats: execStatsSchema,
   Health: healthSchema,
   InputListing: inputListingSchema,
+  ProjectPage: projectPageSchema,
+  ProjectRemoval: projectRemovalSchema,
+  RetentionRun: retentionRunSchema,
   PolicySnapshot: policySnapshotSchema,
   Serving: {
     type: 'object',
@@ -45,12 +52,14 @@ const tags = {
   execs: 'Run commands in sandboxes.',
   audit: 'Ask what ran.',
   files: 'What an exec saw, printed and left behind.',
+  projects: 'Projects, and how their files end.',
   settings: 'What an administrator decides.',
   service: 'How the service is.',
 } as const satisfies Record<Operation['tag'], string>;
 
 const pathParameters: Readonly<Record<string, object>> = {
   exec_id: { schema: { type: 'string', pattern: execIdPattern } },
+  project_id: { schema: { type: 'string', pattern: namePattern } },
   path: {
     description:
       'Its path in the list of artifacts, with slashes; bytes that are not plain are percent-encoded.',

@@ -3,13 +3,15 @@ import {
   execFilterSchema,
   execListQuerySchema,
   pageQuerySchema,
+  projectDeletionQuerySchema,
+  projectListQuerySchema,
 } from '@secbox/contracts';
 
 export interface Operation {
-  readonly method: 'get' | 'post' | 'put';
+  readonly method: 'get' | 'post' | 'put' | 'delete';
   readonly path: string;
   readonly id: string;
-  readonly tag: 'execs' | 'audit' | 'files' | 'settings' | 'service';
+  readonly tag: 'execs' | 'audit' | 'files' | 'projects' | 'settings' | 'service';
   readonly summary: string;
   readonly query?: { readonly properties: object; readonly required?: readonly string[] };
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly required?: true }>>;
@@ -206,6 +208,40 @@ export const operations: readonly Operation[] = [
       ...unavailable,
     },
   })),
+  {
+    method: 'get',
+    path: '/projects',
+    id: 'listProjects',
+    tag: 'projects',
+    summary: 'List projects, page by page',
+    query: projectListQuerySchema,
+    answers: { 200: { description: 'One page.', schema: 'ProjectPage' } },
+    errors: { 400: 'A parameter is not valid.', ...unavailable },
+  },
+  {
+    method: 'delete',
+    path: '/projects/{project_id}',
+    id: 'deleteProject',
+    tag: 'projects',
+    summary: 'Remove the files of a project; the rows of its execs stay',
+    query: projectDeletionQuerySchema,
+    answers: { 200: { description: 'What was removed.', schema: 'ProjectRemoval' } },
+    errors: {
+      400: 'The id is not one.',
+      404: 'There is no such project.',
+      409: 'An exec of it waits or runs.',
+      ...unavailable,
+    },
+  },
+  {
+    method: 'post',
+    path: '/retention/run',
+    id: 'runRetention',
+    tag: 'projects',
+    summary: 'Remove now what Settings say is due',
+    answers: { 200: { description: 'What was removed.', schema: 'RetentionRun' } },
+    errors: { 403: 'The Host header names another site.', ...unavailable },
+  },
   {
     method: 'get',
     path: '/settings',

@@ -79,7 +79,7 @@ export function execRoutes({ runner, audit, ...limits }: ExecRoutesOptions): Rou
 }
 
 function isMultipart(request: Request): boolean {
-  return request.is('multipart/form-data') !== false;
+  return request.is('multipart/form-data') === 'multipart/form-data';
 }
 
 function unlessMultipart(handler: RequestHandler): RequestHandler {

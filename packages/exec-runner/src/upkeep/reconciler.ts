@@ -1,9 +1,8 @@
 import type { ContainerEngine, StartedContainer } from '@secbox/container-engine';
 import { parseExecId, SecboxError } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
-import { aborted } from '../aborted.js';
 import type { ExecRecords } from '../runner-options.js';
-import { settledWithin } from '../settled-within.js';
+import { pause } from '../pause.js';
 
 export interface ReconcilerOptions {
   readonly engine: Pick<ContainerEngine, 'watchStarts'>;
@@ -86,7 +85,7 @@ export class Reconciler {
         logger.debug('account.not_listening', { error });
       }
       this.#listening = false;
-      await settledWithin(this.#options.retryMs ?? retryMs, aborted(signal));
+      await pause(this.#options.retryMs ?? retryMs, signal);
     }
   }
 
@@ -113,8 +112,8 @@ export class Reconciler {
         return record.started_at === null ? 'its row does not say that it started' : undefined;
       } catch (error) {
         if (error instanceof SecboxError && error.code === 'invalid_id') return 'it names no exec';
-        const closed = aborted(this.#closing.signal).then(() => true);
-        if (await settledWithin(this.#options.retryMs ?? retryMs, closed)) throw error;
+        await pause(this.#options.retryMs ?? retryMs, this.#closing.signal);
+        if (this.#closing.signal.aborted) throw error;
       }
     }
   }

@@ -1,7 +1,6 @@
 import type { ExecId, ExecRecord } from '@secbox/contracts';
-import { aborted } from '../aborted.js';
 import { endInterrupted, type Recovery, type StrayCounts } from '../recover.js';
-import { settledWithin } from '../settled-within.js';
+import { pause } from '../pause.js';
 
 export interface SweepOptions extends Omit<Recovery, 'vault'> {
   /** Whether this server is at it: then it is no stray, whatever it is. */
@@ -80,9 +79,11 @@ export class Sweep {
 
   async #repeat(): Promise<void> {
     const { signal } = this.#closing;
-    const wait = () => settledWithin(this.#options.everyMs ?? everyMs, aborted(signal));
-    for (await wait(); !signal.aborted; await wait()) {
+    const wait = () => pause(this.#options.everyMs ?? everyMs, signal);
+    await wait();
+    while (!signal.aborted) {
       await this.sweep().catch((error: unknown) => this.#options.logger.warn('sweep.failed', { error }));
+      await wait();
     }
   }
 
