@@ -38,6 +38,8 @@ export class Retention {
   #sweep: AsyncGenerator<Step, void> | undefined;
   /** How many removals of an earlier server are still to be gone through with. */
   #resuming = 0;
+  /** Something was left that the sweep under way may have passed already. */
+  #leftToSweep = false;
   #turn: Promise<RetentionRun> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -53,6 +55,7 @@ export class Retention {
       void this.#track(removal).then(
         ({ trash }) => {
           for (const entry of trash) this.#options.workspace.trash.leave(entry);
+          this.#leftToSweep = true;
           this.#resuming -= 1;
           this.#schedule(0);
         },
@@ -136,7 +139,10 @@ export class Retention {
     this.#assertOpen();
     const { turnMs = defaultTurnMs, logger } = this.#options;
     const deadline = performance.now() + turnMs;
-    this.#sweep ??= this.#steps();
+    if (!this.#sweep) {
+      this.#leftToSweep = false;
+      this.#sweep = this.#steps();
+    }
     let sum = nothing;
     let complete = false;
     try {
@@ -153,7 +159,7 @@ export class Retention {
     const { inUse, bytes, ...counts } = sum;
     const figures = { ...counts, freed_bytes: bytes, in_use: new Set(inUse).size };
     if (Object.values(figures).some((figure) => figure > 0)) logger.info('retention.ran', figures);
-    return { ...figures, complete: complete && this.#resuming === 0 };
+    return { ...figures, complete: complete && this.#resuming === 0 && !this.#leftToSweep };
   }
 
   async *#steps(): AsyncGenerator<Step, void> {
