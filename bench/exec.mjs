@@ -21,6 +21,7 @@ row, inputs, collecting. Needs the docker program.
 
 const WARM_UP = 3;
 const CODE = 'print(1)';
+const parseEntry = /** @type {(line: string) => Record<string, unknown>} */ (JSON.parse);
 
 await runCommand(async (signal) => {
   const { values } = parseArgs({
@@ -95,8 +96,6 @@ async function alternate(contestants, runs) {
   }
   return times;
 }
-
-const parseEntry = /** @type {(line: string) => Record<string, unknown>} */ (JSON.parse);
 
 /** @param {NodeJS.ProcessEnv} env */
 async function startService(env) {
