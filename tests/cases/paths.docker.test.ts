@@ -13,6 +13,7 @@ afterEach(async () => {
   // Whatever was asked for, nothing was made for it, here or above.
   expect((await readdir(join(service.dataDir, 'workspace'), { recursive: true })).sort()).toEqual([
     'projects',
+    'removed',
     'spool',
   ]);
   const above = (await readdir(service.dataDir)).filter((name) => !/^(secbox\.db|server\.lock)/.test(name));

@@ -12,7 +12,11 @@ afterEach(async () => {
   const made = await readdir(join(service.dataDir, 'workspace'), { recursive: true });
   await service.close();
   // What is refused makes no folder, let alone a container.
-  expect(made.filter((path) => !path.startsWith('self-test')).sort()).toEqual(['projects', 'spool']);
+  expect(made.filter((path) => !path.startsWith('self-test')).sort()).toEqual([
+    'projects',
+    'removed',
+    'spool',
+  ]);
 });
 
 interface Answered {

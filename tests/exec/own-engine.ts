@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPrivateEngine } from '../../docker/setup/engine.mjs';
@@ -33,6 +33,7 @@ export async function startOwnEngine(): Promise<OwnEngine> {
   };
   const close = async () => {
     await stopPrivateEngine(paths, { signal });
+    await endShims(paths.execRoot);
     await rm(dataDir, { recursive: true });
   };
   try {
@@ -54,6 +55,19 @@ export async function startOwnEngine(): Promise<OwnEngine> {
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** An engine that was killed leaves behind who watched its containers. */
+async function endShims(execRoot: string): Promise<void> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (!command.includes('containerd-shim') || !command.includes(`${execRoot}/`)) continue;
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
   }
 }
 
