@@ -84,6 +84,33 @@ test.each(['SIGKILL', 'SIGTERM'] as const)(
   },
 );
 
+test('a waiting exec that was cancelled, but whose end the database did not take, is not run', async () => {
+  const server = await startServer({ SECBOX_DATA_DIR: dataDir, SECBOX_MAX_CONCURRENT_EXECS: '1' });
+  const [, waiting] = await oneRunsOneWaits(server.url);
+  await server.end('SIGKILL');
+  // As the server leaves it when it is killed before its database takes the end.
+  const end = {
+    ...{
+      status: 'cancelled',
+      exit_code: null,
+      signal: null,
+      oom: false,
+      error_reason: 'cancelled by a caller',
+    },
+    ...{ ended_at: new Date().toISOString(), duration_ms: null, cpu_ms: null, peak_memory_bytes: null },
+    ...{ stdout_truncated: false, stderr_truncated: false, artifacts_truncated: false },
+  };
+  await writeFile(join(dataDir, 'workspace/spool', waiting, 'end.json'), JSON.stringify(end));
+
+  const next = await startRunningService({}, dataDir);
+  try {
+    expect(await finished(next.url, waiting)).toMatchObject({ status: 'cancelled', started_at: null });
+    await expect(access(join(dataDir, 'workspace/projects/p/work/second'))).rejects.toThrow();
+  } finally {
+    await next.stop();
+  }
+});
+
 test('a waiting exec whose plan was changed on disk is not run', async () => {
   const server = await startServer({
     SECBOX_DATA_DIR: dataDir,

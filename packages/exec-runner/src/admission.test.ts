@@ -124,6 +124,16 @@ describe('admission', () => {
     expect(begun).toEqual(['a']);
   });
 
+  test('whoever was stopped before it asks is not kept waiting', async () => {
+    const { admission, ask, end } = controlled({ maxConcurrent: 1 });
+    void ask('running');
+    const stop = AbortSignal.abort(new Error('cancelled'));
+    const asking = admission.reserve().admit({ project: 'p', memoryMb: 1, stop }, () => Promise.resolve());
+    await expect(asking).rejects.toThrow('cancelled');
+    expect(admission.queued).toBe(0);
+    await end('running');
+  });
+
   test('work that fails frees its place', async () => {
     const { admission, ask, end, begun } = controlled({ maxConcurrent: 1 });
     const failing = admission

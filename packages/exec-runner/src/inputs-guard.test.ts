@@ -86,6 +86,25 @@ describe('the inputs of a project', () => {
     await end('b');
   });
 
+  test('whoever gives up its turn leaves at once, and lets nobody past the one ahead', async () => {
+    const { happened, enter, end, settled } = controlled();
+    const leaving = new AbortController();
+    void enter('running', false);
+    await settled();
+    void enter('changing', true);
+    const gone = enter('gone', false, 'p', leaving.signal);
+    void enter('behind', false);
+    leaving.abort(new Error('cancelled'));
+    await expect(gone).rejects.toThrow('cancelled');
+    await settled();
+    expect(happened).toEqual(['running writes', 'running runs']);
+    await end('running');
+    await settled();
+    expect(happened.slice(3)).toEqual(['changing writes', 'changing runs', 'behind writes', 'behind runs']);
+    await end('changing');
+    await end('behind');
+  });
+
   test('whoever fails to write, or in its work, holds up nobody', async () => {
     const guard = new InputsGuard();
     const project = 'p';

@@ -75,6 +75,25 @@ describe('the end of an exec', () => {
     expect(spooled).toEqual([finished]);
   });
 
+  test('is left in the spool to the next server when nobody can wait any longer', async () => {
+    const execId = newExecId();
+    const leaving = new AbortController();
+    const finish = () => {
+      leaving.abort();
+      return Promise.reject(Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' }));
+    };
+    const end = recordEnd({
+      execId,
+      finished,
+      records: { finish },
+      workspace,
+      log,
+      abandon: leaving.signal,
+    });
+    expect(await end).toBe('spooled');
+    expect(await spooledEnd(workspace, execId)).toEqual(finished);
+  });
+
   test('that the store refuses is not tried again', async () => {
     const refusal = new SecboxError('internal_error', 'it is over already');
     const finish = () => Promise.reject(refusal);
