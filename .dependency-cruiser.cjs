@@ -3,11 +3,11 @@
  * a package may import its own layer's neighbours below it and nothing above.
  */
 const layers = [
-  ['contracts', 'logging'],
+  ['contracts', 'logging', 'metrics'],
   ['policy', 'workspace', 'skill-manifest', 'skill-archive', 'command-guard', 'risk'],
-  ['container-engine', 'database', 'skill-layers', 'approvals', 'host-mounts'],
-  ['exec-runner', 'audit', 'retention', 'sessions'],
-  ['mcp-tools', 'client'],
+  ['container-engine', 'database', 'access', 'skill-layers', 'approvals', 'host-mounts'],
+  ['exec-runner', 'audit', 'retention', 'sessions', 'skills', 'run-code'],
+  ['mcp-skills', 'client'],
 ];
 
 const inPackages = (names) => `^packages/(${names.join('|')})/`;
@@ -69,10 +69,15 @@ module.exports = {
     },
     onlyIn('dockerode', '^packages/container-engine/'),
     onlyIn('kysely|better-sqlite3', '^(packages/database|migrations)/'),
-    onlyIn('unzipper|iconv-lite', '^packages/skill-archive/'),
-    onlyIn('express|multer', '^apps/'),
-    onlyIn('yazl', '^packages/audit/'),
+    onlyIn('unzipper|iconv-lite|yaml', '^packages/skill-archive/'),
+    onlyIn('diff', '^packages/skill-layers/'),
+    onlyIn('express|multer|helmet', '^apps/'),
+    onlyIn('ws', '^apps/'),
+    onlyIn('yazl', '^(packages/audit|apps/cli)/'),
+    onlyIn('@modelcontextprotocol/sdk', '^(packages/mcp-skills|apps)/'),
     onlyIn('winston', '^packages/logging/'),
+    onlyIn('prom-client', '^packages/metrics/'),
+    onlyIn('web-tree-sitter|tree-sitter-[a-z]+', '^packages/risk/'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -11,7 +11,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ['*.js', '*.cjs'] },
+        projectService: { allowDefaultProject: ['*.js', '*.cjs', 'apps/cli/secbox.mjs'] },
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -48,7 +48,7 @@ export default tseslint.config(
   { files: ['docker/setup/**', 'tests/**', 'bench/**'], rules: { 'no-undef': 'off' } },
   { files: environmentReaders, rules: { 'no-restricted-properties': 'off' } },
   {
-    files: ['*.js', '*.cjs'],
+    files: ['*.js', '*.cjs', 'apps/cli/secbox.mjs'],
     ...tseslint.configs.disableTypeChecked,
     languageOptions: { globals: { module: 'writable' } },
   },

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 const tops = ['apps', 'packages', 'migrations', 'tests'];
 
 /** One project per layer of tests; `npm run test:<layer>` runs one of them. */
@@ -28,6 +30,10 @@ const layer = (displayName, testMatch, more = {}) => ({
 export default {
   // Real engines on busy machines: a limit that only something that hangs will meet.
   testTimeout: 120_000,
+  // Tests wait for an engine most of the time, so that two cores are enough for two.
+  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  // Modules of a file are never let go of: a process that has run many is given up before it is busy with its memory.
+  workerIdleMemoryLimit: '700MB',
   projects: [
     layer('unit', ['*.test.ts'], {
       testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.(contract|http|docker)\\.test\\.ts$'],
