@@ -1,10 +1,11 @@
 import { errorCodes, errorKinds } from './error-codes.js';
 import { artifactKinds, dropReasons } from './exec-evidence.js';
-import { startModes } from './exec-record.js';
+import { sandboxTypes, startModes } from './exec-record.js';
 import { execStatuses } from './exec-status.js';
 import { execIdPattern, namePattern } from './ids.js';
+import { effectConflictKinds } from './layer-effects.js';
 import { limitFields, policyAuthorities } from './policy-values.js';
-import { settingsSchema } from './settings.js';
+import { securityModeNames, settingsSchema } from './settings.js';
 
 /** JSON Schemas of what the API answers: every key is there, and there is no other. */
 
@@ -15,10 +16,10 @@ const time = { type: 'string', format: 'date-time' } as const;
 const count = { type: 'integer', minimum: 0 } as const;
 const flag = { type: 'boolean' } as const;
 const hash = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
-const listOf = (items: Schema) => ({ type: 'array', items });
-const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] });
+export const listOf = (items: Schema) => ({ type: 'array', items });
+export const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] });
 
-function record<Properties extends Readonly<Record<string, Schema>>>(
+export function record<Properties extends Readonly<Record<string, Schema>>>(
   properties: Properties,
   optional: readonly (keyof Properties)[] = [],
 ) {
@@ -45,6 +46,30 @@ export const policySnapshotSchema = record({
   settings_version: count,
 });
 
+const fileEffect = { path: text, sha256: hash, bytes: count } as const;
+
+export const layerEffectsSchema = record({
+  kept: flag,
+  reason: orNull(text),
+  added: listOf(record(fileEffect)),
+  changed: listOf(record({ ...fileEffect, before: hash })),
+  deleted: listOf(record({ path: text, sha256: hash })),
+  conflicts: listOf(
+    record(
+      {
+        path: text,
+        kind: { type: 'string', enum: effectConflictKinds },
+        here: orNull(hash),
+        coming: orNull(hash),
+        kept_as: text,
+      },
+      ['kept_as'],
+    ),
+  ),
+  skipped: listOf(record({ path: text, kind: text })),
+  totals: record({ added: count, changed: count, deleted: count, conflicts: count, skipped: count }),
+});
+
 const recordProperties = {
   exec_id: { type: 'string', pattern: execIdPattern },
   tenant: text,
@@ -53,8 +78,11 @@ const recordProperties = {
   task_id: orNull(text),
   conversation_id: orNull(text),
   skill_id: orNull(text),
-  kind: { type: 'string', enum: ['shell', 'python'] },
-  sandbox_type: { type: 'string', enum: ['docker'] },
+  skill_digest: orNull(hash),
+  user_id: orNull(text),
+  agent_id: orNull(text),
+  kind: { type: 'string', enum: ['shell', 'python', 'argv'] },
+  sandbox_type: { type: 'string', enum: sandboxTypes },
   image: text,
   image_digest: text,
   cmd: text,
@@ -75,6 +103,8 @@ const recordProperties = {
   started_at: orNull(time),
   queue_ms: orNull(count),
   start_mode: orNull({ type: 'string', enum: startModes }),
+  skill_version: orNull(hash),
+  skill_source: orNull(text),
   ended_at: orNull(time),
   duration_ms: orNull(count),
   stdout_truncated: flag,
@@ -82,6 +112,8 @@ const recordProperties = {
   artifacts_truncated: flag,
   cpu_ms: orNull(count),
   peak_memory_bytes: orNull(count),
+  output_error: orNull(text),
+  effects: orNull({ $ref: '#/components/schemas/LayerEffects' }),
   files_removed_at: orNull(time),
   files_removed_reason: orNull({ type: 'string', enum: ['retention', 'deleted'] }),
   files_removed_by: orNull(text),
@@ -91,6 +123,11 @@ export const execRecordSchema = record(recordProperties);
 
 const artifactProperties = { path: text, path_base64: text } as const;
 
+export const artifactSummarySchema = record(
+  { ...artifactProperties, size: count, sha256: hash, media_type: text, url: orNull(text) },
+  ['path_base64'],
+);
+
 export const execAnswerSchema = record({
   ...recordProperties,
   artifacts_dir: text,
@@ -98,11 +135,7 @@ export const execAnswerSchema = record({
   stderr_path: text,
   stdout: text,
   stderr: text,
-  artifacts: listOf(
-    record({ ...artifactProperties, size: count, sha256: hash, media_type: text, url: orNull(text) }, [
-      'path_base64',
-    ]),
-  ),
+  artifacts: listOf(artifactSummarySchema),
   artifacts_complete: flag,
   artifacts_url: text,
 });
@@ -239,12 +272,45 @@ export const healthSchema = record({
     min_free_bytes: count,
     work: diskLimit,
     artifacts: diskLimit,
+    sandbox: diskLimit,
   }),
-  strays: record({ containers: count, rows: count, spools: count, last_sweep_at: orNull(time) }),
+  pool: {
+    oneOf: [
+      record({
+        warm: { type: 'boolean', const: true },
+        size: count,
+        waiting: count,
+        starting: count,
+        taken_total: count,
+        missed_total: count,
+        last_error: orNull(text),
+      }),
+      record({ warm: { type: 'boolean', const: false }, why: text }),
+    ],
+  },
+  security: record({
+    mode: { type: 'string', enum: securityModeNames },
+    subprocess: {
+      oneOf: [
+        record({ available: { type: 'boolean', const: true }, programs: listOf(text) }),
+        record({ available: { type: 'boolean', const: false }, why: text }),
+      ],
+    },
+  }),
+  layers: record({ road: { type: 'string', enum: ['overlay', 'copy'] }, why: text }),
+  strays: record({
+    containers: count,
+    rows: count,
+    spools: count,
+    mounts: count,
+    last_sweep_at: orNull(time),
+  }),
   account: record({
     listening: flag,
     started: count,
     unaccounted_total: count,
-    unaccounted: listOf(record({ container: text, exec_id: orNull(text), started_at: time, why: text })),
+    unaccounted: listOf(
+      record({ container: text, exec_id: orNull(text), started_at: orNull(time), why: text }),
+    ),
   }),
 });

@@ -1,5 +1,6 @@
 import type { ExecRecord } from './exec-record.js';
 import { execStatuses, type ExecStatus } from './exec-status.js';
+import { pageCursor, pageLimit } from './paging.js';
 
 /** Which execs are meant: all that is given must hold. */
 export interface ExecFilter {
@@ -54,8 +55,7 @@ const moment = {
   type: 'string',
   pattern: '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$',
 } as const;
-const cursor = { type: 'string', minLength: 1, maxLength: 512 } as const;
-const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 50 } as const;
+const page = { cursor: pageCursor, limit: pageLimit } as const;
 const sort = { type: 'string', enum: execSorts, default: execSorts[0] } as const;
 
 const filterProperties = {
@@ -74,8 +74,8 @@ const queryOf = <Properties extends object>(properties: Properties) =>
   ({ type: 'object', additionalProperties: false, properties }) as const;
 
 export const execFilterSchema = queryOf(filterProperties);
-export const execListQuerySchema = queryOf({ ...filterProperties, sort, cursor, limit });
-export const pageQuerySchema = queryOf({ cursor, limit });
+export const execListQuerySchema = queryOf({ ...filterProperties, sort, ...page });
+export const pageQuerySchema = queryOf(page);
 export const execExportQuerySchema = {
   ...queryOf({ ...filterProperties, sort, format: { type: 'string', enum: exportFormats } }),
   required: ['format'],

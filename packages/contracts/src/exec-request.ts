@@ -4,6 +4,8 @@ import { namePattern } from './ids.js';
 export interface ExecRequest {
   readonly project_id?: string;
   readonly conversation_id?: string;
+  /** Under whose rules the command runs. */
+  readonly skill_id?: string;
   readonly exec: ExecCommand;
   readonly inputs?: readonly ExecInput[];
   /** Checked by the policy package, which knows the ceilings and can say who set them. */
@@ -18,6 +20,11 @@ export interface ExecCommand {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+}
+
+/** A program with its arguments as they are: no caller's word, but a skill's. */
+export interface ArgvCommand extends Omit<ExecCommand, 'kind'> {
+  readonly kind: 'argv';
 }
 
 export type ExecKind = 'shell' | 'python';
@@ -47,6 +54,7 @@ export const execRequestSchema = {
   properties: {
     project_id: name,
     conversation_id: name,
+    skill_id: name,
     exec: {
       type: 'object',
       additionalProperties: false,
@@ -85,7 +93,7 @@ export const execRequestSchema = {
         },
       },
     },
-    policy_overrides: { type: 'object' },
+    policy_overrides: { type: 'object', maxProperties: 64 },
     task_ref: {
       type: 'object',
       additionalProperties: false,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { SecboxError } from './errors.js';
 
 declare const brand: unique symbol;
@@ -10,6 +10,15 @@ export type ExecId = Branded<'ExecId'>;
 export type ProjectId = Branded<'ProjectId'>;
 /** Made only by {@link parseTenantId}; safe as one path component. */
 export type TenantId = Branded<'TenantId'>;
+/** Made only by {@link parseUserId}; safe as one path component. */
+export type UserId = Branded<'UserId'>;
+/** Made only by {@link parseAgentId}; safe as one path component. */
+export type AgentId = Branded<'AgentId'>;
+/** A skill as a folder of files; made only by {@link parseLayeredSkillId}; safe as one path component. */
+export type LayeredSkillId = Branded<'LayeredSkillId'>;
+
+/** Made only by {@link newKeyId} and {@link parseKeyId}. */
+export type KeyId = Branded<'KeyId'>;
 
 /** Project, user and agent ids: one path component that is no option, no hidden file and no mount separator. */
 export const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$';
@@ -23,13 +32,30 @@ export function newExecId(): ExecId {
   return randomUUID() as ExecId;
 }
 
-export function parseExecId(text: string): ExecId {
+export function isExecId(text: string): text is ExecId {
+  return execIdRegExp.test(text);
+}
+
+export function parseExecId(text: string, field = 'exec_id'): ExecId {
   if (!execIdRegExp.test(text)) {
-    throw new SecboxError('invalid_id', 'exec_id must be a lower-case version 4 UUID.', {
-      details: { field: 'exec_id' },
+    throw new SecboxError('invalid_id', `${field} must be a lower-case version 4 UUID.`, {
+      details: { field },
     });
   }
   return text as ExecId;
+}
+
+export function newKeyId(): KeyId {
+  return randomUUID() as KeyId;
+}
+
+export function parseKeyId(text: string): KeyId {
+  if (!execIdRegExp.test(text)) {
+    throw new SecboxError('invalid_id', 'key_id must be a lower-case version 4 UUID.', {
+      details: { field: 'key_id' },
+    });
+  }
+  return text as KeyId;
 }
 
 export function parseProjectId(text: string, field = 'project_id'): ProjectId {
@@ -38,6 +64,57 @@ export function parseProjectId(text: string, field = 'project_id'): ProjectId {
 
 export function parseTenantId(text: string): TenantId {
   return parseName(text, 'tenant') as TenantId;
+}
+
+export function parseUserId(text: string): UserId {
+  return parseName(text, 'userId') as UserId;
+}
+
+export function parseAgentId(text: string): AgentId {
+  return parseName(text, 'agentId') as AgentId;
+}
+
+const maxSkillIdBytes = 200;
+
+/** People name these folders in their own language; what is the same to the eye is made the same in bytes (NFC). */
+export function parseLayeredSkillId(text: string): LayeredSkillId {
+  const id = text.normalize('NFC');
+  if (
+    Buffer.byteLength(id) <= maxSkillIdBytes &&
+    /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}._ -]*$/u.test(id) &&
+    !id.endsWith(' ')
+  ) {
+    return id as LayeredSkillId;
+  }
+  throw new SecboxError(
+    'invalid_id',
+    `skillId must begin with a letter, digit or underscore and hold only letters, digits, dots, underscores, dashes and inner spaces, at most ${maxSkillIdBytes} bytes of them.`,
+    { details: { field: 'skillId' } },
+  );
+}
+
+const ephemeralPrefix = 'invocation-';
+
+/** The project of one invocation that named none; callers cannot name it. */
+export function ephemeralProject(execId: ExecId): ProjectId {
+  return `${ephemeralPrefix}${execId}` as ProjectId;
+}
+
+export function isEphemeralProject(projectId: string): boolean {
+  return projectId.startsWith(ephemeralPrefix) && isExecId(projectId.slice(ephemeralPrefix.length));
+}
+
+const layeredPrefix = 'layered-';
+const layeredRegExp = /^layered-[0-9a-f]{40}$/;
+
+/** The project under which the execs of one user with one agent are on record; callers cannot name it. */
+export function layeredProject(kind: 'skill' | 'sandbox', userId: UserId, agentId: AgentId): ProjectId {
+  const names = createHash('sha256').update([kind, userId, agentId].join('\n')).digest('hex');
+  return `${layeredPrefix}${names.slice(0, 40)}` as ProjectId;
+}
+
+export function isLayeredProject(projectId: string): projectId is ProjectId {
+  return layeredRegExp.test(projectId);
 }
 
 /** Whose everything is as long as nobody says otherwise. */

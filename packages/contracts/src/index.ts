@@ -1,3 +1,27 @@
+export {
+  apiKeyPageSchema,
+  apiKeySchema,
+  newApiKeySchema,
+  securityEventPageSchema,
+} from './access-schemas.js';
+export {
+  apiKeyListQuerySchema,
+  apiKeyRequestSchema,
+  type ApiKey,
+  type ApiKeyListQuery,
+  type ApiKeyPage,
+  type ApiKeyRequest,
+  type NewApiKey,
+} from './api-keys.js';
+export { roles, type Role } from './roles.js';
+export {
+  securityEventQuerySchema,
+  securityEventTypes,
+  type SecurityEvent,
+  type SecurityEventPage,
+  type SecurityEventQuery,
+  type SecurityEventType,
+} from './security-events.js';
 export { errorCodes, errorKinds, httpStatusOf, type ErrorCode, type ErrorKind } from './error-codes.js';
 export { SecboxError, type SecboxErrorOptions } from './errors.js';
 export {
@@ -18,7 +42,9 @@ export {
   type ExecEvidence,
   type InputRecord,
 } from './exec-evidence.js';
+export { tenantOfScope, type ExecScope, type LimitedScope } from './exec-scope.js';
 export {
+  neverRan,
   removalReasons,
   startModes,
   type EndedExec,
@@ -28,10 +54,28 @@ export {
   type ExecSubmission,
   type ExecTombstone,
   type FinishedExec,
+  type FreshExec,
   type RemovalReason,
   type SandboxType,
+  type SkillSource,
   type StartMode,
 } from './exec-record.js';
+export {
+  executeArgumentsSchema,
+  executedCommandSchema,
+  executeQuerySchema,
+  type ExecutedCommand,
+  type ExecuteQuery,
+} from './executed-command.js';
+export {
+  shortened,
+  toldEffects,
+  type AddedFile,
+  type ChangedFileEffect,
+  type DeletedFile,
+  type EffectConflict,
+  type LayerEffects,
+} from './layer-effects.js';
 export {
   execStatuses,
   isFinal,
@@ -42,18 +86,33 @@ export {
 } from './exec-status.js';
 export {
   defaultTenant,
+  ephemeralProject,
   execIdPattern,
+  isEphemeralProject,
+  isExecId,
+  isLayeredProject,
+  layeredProject,
   namePattern,
   newExecId,
+  newKeyId,
   parseExecId,
+  parseKeyId,
+  parseAgentId,
+  parseLayeredSkillId,
   parseProjectId,
   parseTenantId,
+  parseUserId,
+  type AgentId,
   type ExecId,
+  type KeyId,
+  type LayeredSkillId,
   type ProjectId,
   type TenantId,
+  type UserId,
 } from './ids.js';
 export {
   execRequestSchema,
+  type ArgvCommand,
   type ExecCommand,
   type ExecInput,
   type ExecKind,
@@ -70,11 +129,16 @@ export {
   type PolicyValues,
 } from './policy-values.js';
 export {
+  securityModeNames,
   settingsSchema,
+  type QuotaSettings,
   type RetentionSettings,
   type SandboxSettings,
+  type SecurityModeName,
   type Settings,
   type SettingsVersion,
+  type SkillSettings,
+  type TenantQuotas,
 } from './settings.js';
 export {
   projectDeletionQuerySchema,
@@ -115,7 +179,100 @@ export {
   projectPageSchema,
   projectRemovalSchema,
   retentionRunSchema,
+  layerEffectsSchema,
   policySnapshotSchema,
   settingsHistorySchema,
   settingsVersionSchema,
 } from './answer-schemas.js';
+export {
+  answeredTailBytes,
+  invocationAnswerSchema,
+  invocationRequestSchema,
+  skillDetailSchema,
+  skillFileListingSchema,
+  skillListQuerySchema,
+  skillPageSchema,
+  type InvocationAnswer,
+  type InvocationRequest,
+  type SkillAnswer,
+  type SkillDetail,
+  type SkillFileListing,
+  type SkillListQuery,
+  type SkillPage,
+} from './skills.js';
+export {
+  fileChangeSchema,
+  fileContentQuerySchema,
+  fileContentSchema,
+  fileDeletedSchema,
+  fileFactsSchema,
+  fileListingSchema,
+  fileListQuerySchema,
+  fileMovedSchema,
+  fileMoveQuerySchema,
+  filePathQuerySchema,
+  fileSearchQuerySchema,
+  fileSearchSchema,
+  fileWriteQuerySchema,
+  type FileContentQuery,
+  type FileListQuery,
+  type FileMoveQuery,
+  type FilePathQuery,
+  type FileSearchQuery,
+  type FileWriteQuery,
+} from './file-calls.js';
+export {
+  skillBaselineQuerySchema,
+  skillDiffQuerySchema,
+  skillSyncQuerySchema,
+  skillUploadQuerySchema,
+  skillVersionsQuerySchema,
+  v1Schemas,
+  type SkillBaselineQuery,
+  type SkillDiffQuery,
+  type SkillSyncQuery,
+  type SkillUploadQuery,
+  type SkillVersionsQuery,
+} from './v1.js';
+export {
+  webhookOf,
+  type ApprovalRules,
+  type ApprovalSettings,
+  type TenantApprovalSettings,
+} from './approval-settings.js';
+export {
+  approvalDecisionSchema,
+  approvalListQuerySchema,
+  approvalPageSchema,
+  approvalSchema,
+  approvalStates,
+  type Approval,
+  type ApprovalDecision,
+  type ApprovalListQuery,
+  type ApprovalPage,
+  type ApprovalState,
+  type ApprovalSummary,
+  type DecisionWay,
+  type ShownInput,
+  type ShownPlan,
+} from './approvals.js';
+export { riskReportSchema, type RiskFinding, type RiskLevelName, type RiskReport } from './risk-level.js';
+export {
+  codeLanguages,
+  runCodeAnswerSchema,
+  runCodeRequestSchema,
+  type CodeLanguage,
+  type RunCodeAnswer,
+  type RunCodeRequest,
+} from './run-code.js';
+export type {
+  BaselinedAnswer,
+  FileChangeAnswer,
+  LayeredSkillAnswer,
+  LayeredSkillStatus,
+  SkillDiffAnswer,
+  SkillVersionAnswer,
+  SyncConflict,
+  SyncedAnswer,
+  UploadedSkillAnswer,
+} from './v1-answers.js';

@@ -1,4 +1,5 @@
 import { namePattern, type ProjectId } from './ids.js';
+import { pageLimit } from './paging.js';
 
 export interface ProjectSummary {
   readonly project_id: ProjectId;
@@ -56,7 +57,7 @@ export const projectListQuerySchema = {
   additionalProperties: false,
   properties: {
     cursor: { type: 'string', pattern: namePattern },
-    limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50 },
+    limit: pageLimit,
   },
 } as const;
 

@@ -21,7 +21,16 @@ export interface LoggerOptions {
   readonly destination: Writable;
 }
 
-export function createLogger(options: LoggerOptions): Logger {
+export interface RootLogger extends Logger {
+  /** Writes what is still to be written; to be called before the process ends. */
+  flush(): void;
+}
+
+/**
+ * Trouble is written at once, and all before it. What else there is to tell is written when the work at hand is done: a
+ * caller who waits for an answer does not wait for its line in the log.
+ */
+export function createLogger(options: LoggerOptions): RootLogger {
   const winston = createWinston({
     level: options.level,
     levels: { error: 0, warn: 1, info: 2, debug: 3 },
@@ -30,10 +39,23 @@ export function createLogger(options: LoggerOptions): Logger {
   });
   const render = options.format === 'json' ? renderJson : renderPretty;
 
+  let unwritten: (() => void)[] = [];
+  const flush = () => {
+    const lines = unwritten;
+    unwritten = [];
+    for (const write of lines) write();
+  };
+  const enabled = new Set(logLevels.slice(0, logLevels.indexOf(options.level) + 1));
+
   const withFields = (inherited: Fields): Logger => {
     const at = (level: LogLevel) => (event: string, fields?: Fields) => {
-      if (!winston.isLevelEnabled(level)) return;
-      winston.log(level, render(new Date(), level, event, redact({ ...inherited, ...fields })));
+      if (!enabled.has(level)) return;
+      const time = new Date();
+      unwritten.push(() =>
+        winston.log(level, render(time, level, event, redact({ ...inherited, ...fields }))),
+      );
+      if (level === 'error' || level === 'warn') flush();
+      else if (unwritten.length === 1) setImmediate(flush);
     };
     return {
       error: at('error'),
@@ -43,13 +65,14 @@ export function createLogger(options: LoggerOptions): Logger {
       child: (fields) => withFields({ ...inherited, ...fields }),
     };
   };
-  return withFields({});
+  return { ...withFields({}), flush };
 }
 
 type Render = (time: Date, level: LogLevel, event: string, fields: Fields) => string;
 
+/** JSON itself lets some of what breaks or reorders a line through; escaped, it is the same text. */
 const renderJson: Render = (time, level, event, fields) =>
-  JSON.stringify({ time: time.toISOString(), level, event, ...fields });
+  oneLine(JSON.stringify({ time: time.toISOString(), level, event, ...fields }));
 
 const renderPretty: Render = (time, level, event, fields) => {
   const shown = Object.entries(fields).map(([key, value]) => `${key}=${plain(value)}`);

@@ -53,7 +53,7 @@ function shorten(text: string): string {
 export function oneLine(text: string): string {
   return text.replace(
     // C0, DEL, C1, the Unicode line breaks and the marks that reorder text
-    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
+    /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
