@@ -20,7 +20,8 @@ async function makeExecs(db: Kysely<unknown>, sqlite: boolean): Promise<void> {
   await db.schema.alterTable('sandbox_execs').renameTo('sandbox_execs_before').execute();
   await db.schema
     .createTable('sandbox_execs')
-    .addColumn('seq', 'integer', (column) => column.primaryKey().notNull())
+    // In PostgreSQL an integer has 32 bits; in SQLite it must be one to be the row's own key.
+    .addColumn('seq', sqlite ? 'integer' : 'bigint', (column) => column.primaryKey().notNull())
     .addColumn('exec_id', 'text', (column) => column.notNull().unique())
     .addColumn('tenant', 'text', (column) => column.notNull())
     .addColumn('actor', 'text')
@@ -56,7 +57,7 @@ async function makeExecs(db: Kysely<unknown>, sqlite: boolean): Promise<void> {
     .addColumn('stderr_truncated', 'integer', (column) => column.notNull())
     .addColumn('artifacts_truncated', 'integer', (column) => column.notNull())
     .addColumn('cpu_ms', 'integer')
-    .addColumn('peak_memory_bytes', 'integer')
+    .addColumn('peak_memory_bytes', sqlite ? 'integer' : 'bigint')
     .addUniqueConstraint('sandbox_execs_idempotency', ['tenant', 'idempotency_key'])
     .execute();
   // On any other database these migrations run before there are rows.
@@ -114,7 +115,7 @@ async function makeCompanions(db: Kysely<unknown>, sqlite: boolean): Promise<voi
     .addColumn('exec_id', 'text', (column) => column.notNull().references('sandbox_execs.exec_id'))
     .addColumn('ordinal', 'integer', (column) => column.notNull())
     .addColumn('path', 'text', (column) => column.notNull())
-    .addColumn('size', 'integer')
+    .addColumn('size', sqlite ? 'integer' : 'bigint')
     .addColumn('sha256', 'text')
     .addColumn('secret', 'integer', (column) => column.notNull())
     .addPrimaryKeyConstraint('sandbox_exec_inputs_key', ['exec_id', 'ordinal']);
@@ -125,7 +126,7 @@ async function makeCompanions(db: Kysely<unknown>, sqlite: boolean): Promise<voi
     .addColumn('path', 'text', (column) => column.notNull())
     .addColumn('path_base64', 'text')
     .addColumn('kind', 'text', (column) => column.notNull())
-    .addColumn('size', 'integer')
+    .addColumn('size', sqlite ? 'integer' : 'bigint')
     .addColumn('sha256', 'text')
     .addColumn('media_type', 'text')
     .addColumn('dropped', 'text')

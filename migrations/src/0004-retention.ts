@@ -9,7 +9,7 @@ export const retention: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     const sqlite = db.getExecutor().adapter instanceof SqliteAdapter;
     await makeTombstones(db);
-    await makeProjectRemovals(db);
+    await makeProjectRemovals(db, sqlite);
     await makeProjectContents(db, sqlite);
   },
 };
@@ -33,7 +33,7 @@ async function makeTombstones(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-async function makeProjectRemovals(db: Kysely<unknown>): Promise<void> {
+async function makeProjectRemovals(db: Kysely<unknown>, sqlite: boolean): Promise<void> {
   await db.schema
     .createTable('project_removals')
     .addColumn('removal_id', 'text', (column) => column.primaryKey().notNull())
@@ -45,7 +45,7 @@ async function makeProjectRemovals(db: Kysely<unknown>): Promise<void> {
     .addColumn('begun_at', 'text', (column) => column.notNull())
     .addColumn('ended_at', 'text')
     // The project's last exec before it: what comes later is another project of the same name.
-    .addColumn('through_seq', 'integer', (column) => column.notNull())
+    .addColumn('through_seq', sqlite ? 'integer' : 'bigint', (column) => column.notNull())
     .execute();
   await db.schema
     .createIndex('project_removals_by_project')

@@ -1,6 +1,8 @@
-import { isFinal, type ExecFilter } from '@secbox/contracts';
+import { isFinal, type ExecFilter, type ExecScope } from '@secbox/contracts';
 import { sql, type ExpressionBuilder, type Kysely, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 import { phraseOf } from './command-index.js';
+import { placeOf, seqInPlace, withinPlace } from './command-places.js';
+import { seenOf, whereSeen, type Seen } from './seen-execs.js';
 import { firstSeq } from './seq.js';
 import type { Tables } from './tables.js';
 
@@ -18,28 +20,52 @@ export interface ExecOrder {
 
 type Selection = SelectQueryBuilder<Tables, 'sandbox_execs', object>;
 
-/** The execs of a tenant that a filter means, in the order of their creation. */
-export function selectExecs(
-  db: Kysely<Tables>,
-  tenant: string,
-  filter: ExecFilter,
-  order: ExecOrder,
-): Selection {
-  const leading = leadingColumns(filter);
-  const seq = seqOf(leading);
-  return select(db, tenant, filter, leading)
-    .where((where) => where.and(within(seq, boundsOf(filter, order))))
-    .orderBy(seq, order.order);
+interface Bounds {
+  readonly least?: number;
+  readonly below?: number;
+}
+
+/** What rows are compared with. Which of these there are decides the SQL; what they are does not. */
+export interface Compared extends Bounds, Seen, Readonly<Partial<Record<FilterColumn, string>>> {
+  readonly phrase?: string;
+}
+
+/** Execs of a scope, in the order of their creation. */
+export interface ExecSelection {
+  readonly leading: Leading;
+  readonly order: 'asc' | 'desc';
+  readonly values: Compared;
+}
+
+/** The execs that a filter means. */
+export function selectionOf(scope: ExecScope, filter: ExecFilter, order: ExecOrder): ExecSelection {
+  return {
+    leading: leadingColumns(filter, typeof scope !== 'string'),
+    order: order.order,
+    values: comparedOf(scope, filter, boundsOf(filter, order)),
+  };
+}
+
+export function selectExecs(db: Kysely<Tables>, { leading, order, values }: ExecSelection): Selection {
+  return select(db, values, leading)
+    .where((where) => where.and(within(leading, values)))
+    .orderBy(seqOf(leading), order);
 }
 
 /** The same execs for counting, in no order. */
-export function selectCounted(db: Kysely<Tables>, tenant: string, filter: ExecFilter): Selection {
-  const given = givenColumns(filter);
-  const inIndex = filter.q === undefined && given.every((column) => countedColumns.includes(column));
-  const leading = inIndex ? [] : leadingColumns(filter);
-  return select(db, tenant, filter, leading).where((where) =>
-    where.and(within(seqOf(leading), boundsOf(filter))),
-  );
+export function selectCounted(db: Kysely<Tables>, scope: ExecScope, filter: ExecFilter): Selection {
+  const leading = isCounted(filter) ? [] : leadingColumns(filter);
+  const values = comparedOf(scope, filter, boundsOf(filter));
+  return select(db, values, leading).where((where) => where.and(within(leading, values)));
+}
+
+function comparedOf(scope: ExecScope, filter: ExecFilter, bounds: Bounds): Compared {
+  return {
+    ...seenOf(scope),
+    ...Object.fromEntries(givenColumns(filter).map((column) => [column, filter[column]])),
+    ...(filter.q === undefined ? {} : { phrase: phraseOf(filter.q) }),
+    ...bounds,
+  };
 }
 
 type Leading = readonly FilterColumn[] | 'text';
@@ -48,7 +74,7 @@ type Leading = readonly FilterColumn[] | 'text';
  * Which index the rows are found by. The planner cannot know: without statistics all look alike, and with
  * them a plan would change under our feet.
  */
-function leadingColumns(filter: ExecFilter): Leading {
+function leadingColumns(filter: ExecFilter, limited = false): Leading {
   const given = givenColumns(filter);
   const [first] = given;
   const few = first === 'task_id' || first === 'conversation_id';
@@ -56,38 +82,53 @@ function leadingColumns(filter: ExecFilter): Leading {
   if (first === undefined) return [];
   // There are never many that are not over.
   if (!few && filter.status !== undefined && !isFinal(filter.status)) return ['status'];
+  // A limited key may see few of many: whose they are is in the index of what is counted, and the others are not read.
+  if (limited && isCounted(filter)) return [];
   return first === 'project_id' && given.includes('status') ? ['project_id', 'status'] : [first];
 }
 
-function givenColumns(filter: ExecFilter): FilterColumn[] {
+function isCounted(filter: ExecFilter): boolean {
+  return filter.q === undefined && givenColumns(filter).every((column) => countedColumns.includes(column));
+}
+
+function givenColumns(filter: Readonly<Partial<Record<FilterColumn, unknown>>>): FilterColumn[] {
   return filterColumns.filter((column) => filter[column] !== undefined);
 }
 
-function select(db: Kysely<Tables>, tenant: string, filter: ExecFilter, leading: Leading): Selection {
+function select(db: Kysely<Tables>, values: Compared, leading: Leading): Selection {
   const leads = (column: FilterColumn) => leading !== 'text' && leading.includes(column);
-  return from(db, filter.q, leading).where((where) =>
+  return from(db, values, leading).where((where) =>
     where.and([
-      leading === 'text' ? notIndexed(where, 'tenant', tenant) : where('sandbox_execs.tenant', '=', tenant),
-      ...givenColumns(filter).map((column) => {
-        const value = filter[column] ?? '';
+      leading === 'text'
+        ? notIndexed(where, 'tenant', values.tenant)
+        : where('sandbox_execs.tenant', '=', values.tenant),
+      ...givenColumns(values).map((column) => {
+        const value = values[column] ?? '';
         return leads(column)
           ? where(`sandbox_execs.${column}`, '=', value)
           : notIndexed(where, column, value);
       }),
+      ...whereSeen(values),
     ]),
   );
 }
 
 /** SQLite keeps to the order of a cross join, so that the first of the two leads. */
-function from(db: Kysely<Tables>, text: string | undefined, leading: Leading): Selection {
-  if (text === undefined) return db.selectFrom('sandbox_execs');
-  const joined =
-    leading === 'text'
-      ? db.selectFrom('sandbox_exec_commands').crossJoin('sandbox_execs')
-      : db.selectFrom('sandbox_execs').crossJoin('sandbox_exec_commands');
-  return joined
-    .where(sql<boolean>`sandbox_exec_commands match ${phraseOf(text)}`)
-    .whereRef('sandbox_execs.seq', '=', 'sandbox_exec_commands.rowid');
+function from(db: Kysely<Tables>, { tenant, phrase }: Compared, leading: Leading): Selection {
+  if (phrase === undefined) return db.selectFrom('sandbox_execs');
+  const match = sql<boolean>`sandbox_exec_commands match ${phrase}`;
+  if (leading === 'text') {
+    return db
+      .selectFrom('sandbox_exec_commands')
+      .crossJoin('sandbox_execs')
+      .where(match)
+      .where('sandbox_execs.seq', '=', seqInPlace);
+  }
+  return db
+    .selectFrom('sandbox_execs')
+    .crossJoin('sandbox_exec_commands')
+    .where(match)
+    .where('sandbox_exec_commands.rowid', '=', sql<number>`${placeOf(tenant)} + sandbox_execs.seq`);
 }
 
 /** A plus sign makes no difference to the value, but SQLite then leaves the column's index alone. */
@@ -102,11 +143,6 @@ function notIndexed(
 /** With a text it is the index of commands that leads, and has the order. */
 function seqOf(leading: Leading): RawBuilder<number> {
   return leading === 'text' ? sql<number>`sandbox_exec_commands.rowid` : sql<number>`sandbox_execs.seq`;
-}
-
-interface Bounds {
-  readonly least?: number;
-  readonly below?: number;
 }
 
 /** One bound at each end: of two, SQLite would seek by the first and try every row by the second. */
@@ -125,7 +161,9 @@ function boundsOf({ since, until }: ExecFilter, { order, after }: ExecOrder = { 
   };
 }
 
-function within(seq: RawBuilder<number>, { least, below }: Bounds): RawBuilder<boolean>[] {
+function within(leading: Leading, { tenant, least, below }: Compared): RawBuilder<boolean>[] {
+  if (leading === 'text') return withinPlace(tenant, { least, below });
+  const seq = seqOf(leading);
   return [
     ...(least === undefined ? [] : [sql<boolean>`${seq} >= ${least}`]),
     ...(below === undefined ? [] : [sql<boolean>`${seq} < ${below}`]),

@@ -3,22 +3,33 @@ import type {
   ExecFilter,
   ExecId,
   ExecRecord,
+  ExecScope,
   ExecStats,
+  ExecTombstone,
   ExportFormat,
   InputRecord,
 } from '@secbox/contracts';
 import type { CompiledQuery, Kysely, Selectable } from 'kysely';
-import { selectCounted, selectExecs, type ExecOrder } from './audit-selection.js';
+import { selectCounted, selectionOf, type ExecOrder } from './audit-selection.js';
+import type { CommandIndex } from './command-index.js';
 import { fromArtifactRow, fromInputRow } from './evidence-row.js';
-import { exportHeader, exportLine } from './export-line.js';
+import { exportHeader } from './export-line.js';
 import { fromRow } from './exec-row.js';
+import { ListStatements } from './list-statements.js';
 import type { Reader } from './reading/reader.js';
+import { seenOf, whereSeen } from './seen-execs.js';
 import { selectFigures, selectGroups, statsOf, type FiguresRow, type GroupRow } from './exec-stats.js';
 import type { ExecArtifactsTable, ExecInputsTable, SandboxExecsTable, Tables } from './tables.js';
 
 /** One page of a list; `after` is the place to go on from, undefined at its end. */
 export interface Page<T> {
   readonly items: readonly T[];
+  readonly after: number | undefined;
+}
+
+/** The same as text: its items with commas between them. */
+export interface TextPage {
+  readonly items: Uint8Array;
   readonly after: number | undefined;
 }
 
@@ -29,38 +40,53 @@ export interface PageOptions {
 
 export type ExecPageOptions = PageOptions & ExecOrder;
 
+const listBytes = 8 * 1024 ** 2;
+const leastListBytes = 256 * 1024;
+/** A row has some 2 kB, and is taken for three times as long as long as it may have characters of several bytes. */
+const usualRowBytes = 8 * 1024;
 const exportBatchRows = 2000;
 const exportBatchBytes = 1024 ** 2;
 const statsDeadlineMs = 60_000;
+/** So many rows of one exec take less time than the way to the reading thread and back. */
+const shortList = 128;
 
-/** Asks about execs, of one tenant at a time. Nothing here writes, and nothing holds up those who do. */
+/** Asks about execs, of one tenant at a time and as far as the asker sees them. Nothing here writes, and nothing holds up those who do. */
 export class AuditStore {
   readonly #db: Kysely<Tables>;
   readonly #reader: Reader;
+  readonly #commands: Pick<CommandIndex, 'catchUp'>;
+  readonly #statements: ListStatements;
 
-  /** `db` only puts the questions into SQL. */
-  constructor(db: Kysely<Tables>, reader: Reader) {
+  /** `db` puts the questions into SQL, and answers none but the shortest. */
+  constructor(db: Kysely<Tables>, reader: Reader, commands: Pick<CommandIndex, 'catchUp'>) {
     this.#db = db;
     this.#reader = reader;
+    this.#commands = commands;
+    this.#statements = new ListStatements(db);
   }
 
-  async list(tenant: string, filter: ExecFilter, options: ExecPageOptions): Promise<Page<ExecRecord>> {
-    const query = selectExecs(this.#db, tenant, filter, options)
-      .selectAll('sandbox_execs')
-      .limit(options.limit + 1)
-      .compile();
-    const { rows, cut } = await this.#reader.ask({ query });
-    const page = rows.slice(0, options.limit) as unknown as Selectable<SandboxExecsTable>[];
-    const more = cut || rows.length > page.length;
-    return { items: page.map(fromRow), after: more ? page.at(-1)?.seq : undefined };
+  /** The rows of a page as the items of a JSON array. The database writes them: they pass through us as bytes. */
+  async list(scope: ExecScope, filter: ExecFilter, options: ExecPageOptions): Promise<TextPage> {
+    const { limit } = options;
+    await this.#searchable(filter);
+    const query = this.#statements.of('item', selectionOf(scope, filter, options), limit + 1);
+    const maxBytes = Math.min(listBytes, Math.max(leastListBytes, limit * usualRowBytes));
+    const { text, last, cut } = await this.#reader.ask({ query, lines: true, maxRows: limit, maxBytes });
+    return {
+      // Without the comma behind the last.
+      items: text?.subarray(0, -1) ?? new Uint8Array(),
+      after: cut && typeof last === 'number' ? last : undefined,
+    };
   }
 
-  async find(tenant: string, execId: ExecId): Promise<ExecRecord | undefined> {
+  async find(scope: ExecScope, execId: ExecId): Promise<ExecRecord | undefined> {
+    const seen = seenOf(scope);
     const query = this.#db
       .selectFrom('sandbox_execs')
       .selectAll()
       .where('exec_id', '=', execId)
-      .where('tenant', '=', tenant)
+      .where('tenant', '=', seen.tenant)
+      .$if(seen.own !== undefined, (rows) => rows.where((where) => where.and(whereSeen(seen))))
       .compile();
     const { rows } = await this.#reader.ask({ query });
     const [row] = rows as unknown as Selectable<SandboxExecsTable>[];
@@ -81,6 +107,10 @@ export class AuditStore {
       .orderBy('ordinal')
       .limit(limit + 1)
       .compile();
+    if (limit <= shortList) {
+      const { rows } = await this.#db.executeQuery(query);
+      return pageOf(rows, limit, false, fromArtifactRow);
+    }
     const { rows, cut } = await this.#reader.ask({ query });
     return pageOf(rows as unknown as Selectable<ExecArtifactsTable>[], limit, cut, fromArtifactRow);
   }
@@ -116,6 +146,30 @@ export class AuditStore {
     return row && fromInputRow(row);
   }
 
+  /** When, why and by whom the inputs of its project were removed after it; undefined when they were not. */
+  async findInputRemoval(execId: ExecId): Promise<ExecTombstone | undefined> {
+    const query = this.#db
+      .selectFrom('sandbox_execs')
+      .innerJoin('project_removals', (join) =>
+        join
+          .onRef('project_removals.tenant', '=', 'sandbox_execs.tenant')
+          .onRef('project_removals.project_id', '=', 'sandbox_execs.project_id')
+          .onRef('project_removals.through_seq', '>=', 'sandbox_execs.seq'),
+      )
+      .select([
+        'project_removals.begun_at as files_removed_at',
+        'project_removals.reason as files_removed_reason',
+        'project_removals.removed_by as files_removed_by',
+      ])
+      .where('exec_id', '=', execId)
+      .orderBy('project_removals.begun_at')
+      .limit(1)
+      .compile();
+    const { rows } = await this.#reader.ask({ query });
+    const [row] = rows as unknown as ExecTombstone[];
+    return row;
+  }
+
   async inputs(execId: ExecId, { after, limit }: PageOptions): Promise<Page<InputRecord>> {
     const query = this.#db
       .selectFrom('sandbox_exec_inputs')
@@ -131,18 +185,17 @@ export class AuditStore {
 
   /** Whole lines, in pieces. Each piece is a question of its own: a slow reader holds no view of the database open. */
   async *export(
-    tenant: string,
+    scope: ExecScope,
     filter: ExecFilter,
     { order, format }: { readonly order: 'asc' | 'desc'; readonly format: ExportFormat },
   ): AsyncGenerator<Uint8Array> {
+    await this.#searchable(filter);
     const header = exportHeader(format);
     if (header !== '') yield new TextEncoder().encode(header);
     const ask = (after: number | undefined) => {
-      const query = selectExecs(this.#db, tenant, filter, { order, after })
-        .select(['sandbox_execs.seq', exportLine(format).as('line')])
-        .limit(exportBatchRows)
-        .compile();
-      return this.#reader.ask({ query, lines: true, maxBytes: exportBatchBytes });
+      const selection = selectionOf(scope, filter, { order, after });
+      const query = this.#statements.of(format, selection, exportBatchRows);
+      return this.#reader.ask({ query, lines: true, long: true, maxBytes: exportBatchBytes });
     };
     // One piece is made while the one before it is on its way.
     let next = ask(undefined);
@@ -155,11 +208,12 @@ export class AuditStore {
     }
   }
 
-  async stats(tenant: string, filter: ExecFilter): Promise<ExecStats> {
-    const execs = () => selectCounted(this.#db, tenant, filter);
+  async stats(scope: ExecScope, filter: ExecFilter): Promise<ExecStats> {
+    await this.#searchable(filter);
+    const execs = () => selectCounted(this.#db, scope, filter);
     const ask = async <Row>(figures: { compile(): CompiledQuery }) => {
       const query = figures.compile();
-      const { rows } = await this.#reader.ask({ query, deadlineMs: statsDeadlineMs });
+      const { rows } = await this.#reader.ask({ query, long: true, deadlineMs: statsDeadlineMs });
       return rows as unknown as Row[];
     };
     const [total] = await ask<FiguresRow>(selectFigures(execs()));
@@ -169,6 +223,10 @@ export class AuditStore {
       by_skill: await ask<GroupRow>(selectGroups(execs(), 'skill_id')),
       by_actor: await ask<GroupRow>(selectGroups(execs(), 'actor')),
     });
+  }
+
+  async #searchable({ q }: ExecFilter): Promise<void> {
+    if (q !== undefined) await this.#commands.catchUp();
   }
 }
 

@@ -1,5 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { defaultTenant, newExecId, parseProjectId, type ExecFilter } from '@secbox/contracts';
+import {
+  defaultTenant,
+  neverRan,
+  newExecId,
+  newKeyId,
+  parseAgentId,
+  parseLayeredSkillId,
+  parseProjectId,
+  parseUserId,
+  type ExecFilter,
+  type ExecScope,
+  type LimitedScope,
+} from '@secbox/contracts';
 import {
   DummyDriver,
   Kysely,
@@ -10,11 +22,21 @@ import {
 } from 'kysely';
 import { readFile, writeFile } from 'node:fs/promises';
 import { env } from 'node:process';
+import { eventOf, keyOf } from './access-stores.contract.js';
+import { approvalOf, word } from './approval-store.contract.js';
+import { ApprovalStore } from './approval-store.js';
 import { AuditStore } from './audit-store.js';
+import { CommandIndex } from './command-index.js';
+import { DeliveryStore } from './delivery-store.js';
+import { EventStore } from './event-store.js';
 import { finishedOf, start, submissionOf } from './exec-store.contract.js';
 import { ExecStore } from './exec-store.js';
+import { KeyStore } from './key-store.js';
 import { RetentionStore, type ProjectRemovalRecord } from './retention-store.js';
+import { SettingsStore } from './settings-store.js';
+import { SkillRegistryStore } from './skill-registry-store.js';
 import type { Tables } from './tables.js';
+import type { Step } from './writer.js';
 
 /** Writes down what it is sent, and answers that one row was reached. */
 function recordingDatabase(statements: string[], rows: readonly object[] = [{ seq: 1 }]): Kysely<Tables> {
@@ -43,6 +65,7 @@ const evidence = { inputs: [{ path: 'a', secret: true }], artifacts: [artifact] 
 
 const writing: Readonly<Record<string, (store: ExecStore) => Promise<unknown>>> = {
   insert: (store) => store.insert(submissionOf(), ['sha256']),
+  insertRunning: (store) => store.insertRunning(submissionOf(), start),
   markRunning: (store) => store.markRunning(newExecId(), start),
   finish: (store) => store.finish(newExecId(), finishedOf('succeeded', { evidence })),
   // The row it is answered is none, but the statement has been sent by then.
@@ -59,8 +82,16 @@ const everything: ExecFilter = {
   since: '2024-01-01',
   until: '2024-02-01',
 };
-const list = (filter: ExecFilter) => (store: AuditStore) =>
-  store.list('default', filter, { order: 'desc', limit: 50, after: 1 });
+const limited: LimitedScope = {
+  tenant: 'default',
+  actor: 'k',
+  userPatterns: ['u', 'v*'],
+  agentPatterns: ['a'],
+};
+const list =
+  (filter: ExecFilter, scope: ExecScope = 'default') =>
+  (store: AuditStore) =>
+    store.list(scope, filter, { order: 'desc', limit: 50, after: 1 });
 const exported = (format: 'jsonl' | 'csv') => async (store: AuditStore) => {
   await store.export('default', everything, { order: 'asc', format }).next();
 };
@@ -72,15 +103,20 @@ const asking: Readonly<Record<string, (store: AuditStore) => Promise<unknown>>> 
   'list of what waits': list({ ...everything, status: 'queued' }),
   'list of a text': list({ ...everything, q: 'text' }),
   'list of a text in a task': list({ q: 'text', task_id: 't' }),
+  'list of a limited key': list({ status: 'failed' }, limited),
+  'list of a text of a limited key': list({ q: 'text' }, limited),
   find: (store) => store.find('default', newExecId()),
-  artifacts: (store) => store.artifacts(newExecId(), { after: 1, limit: 50 }),
+  'find of a limited key': (store) => store.find(limited, newExecId()),
+  artifacts: (store) => store.artifacts(newExecId(), { after: 1, limit: 1000 }),
   findArtifact: (store) => store.findArtifact(newExecId(), { path: 'p' }),
   'findArtifact by bytes': (store) => store.findArtifact(newExecId(), { base64: '/w==' }),
   findInput: (store) => store.findInput(newExecId(), 'p'),
+  findInputRemoval: (store) => store.findInputRemoval(newExecId()),
   inputs: (store) => store.inputs(newExecId(), { after: 1, limit: 50 }),
   export: exported('jsonl'),
   'export as CSV': exported('csv'),
   stats: (store) => store.stats('default', { status: 'failed' }),
+  'stats of a limited key': (store) => store.stats(limited, { status: 'failed' }),
   'stats of a project': (store) => store.stats('default', everything),
 };
 
@@ -101,6 +137,8 @@ const removing: Readonly<Record<string, (store: RetentionStore) => Promise<unkno
   leftovers: (store) => store.leftovers(50),
   settle: (store) => store.settle([newExecId()]),
   projects: (store) => store.projects(defaultTenant, { after: 'p', limit: 50 }),
+  'projects of a limited key': (store) =>
+    store.projects({ ...limited, tenant: defaultTenant }, { limit: 50 }),
   lastUse: (store) => store.lastUse(project),
   beginRemoval: (store) => store.beginRemoval(project, 'project', tombstone),
   unfinishedRemovals: (store) => store.unfinishedRemovals(),
@@ -108,6 +146,79 @@ const removing: Readonly<Record<string, (store: RetentionStore) => Promise<unkno
   entombProject: (store) => store.entombProject(removal, { folder: '/', after: 1, limit: 50 }),
   contents: (store) => store.contents(project, 50),
   forgetContents: (store) => store.forgetContents(project, ['sha256']),
+};
+
+const keeping: Readonly<Record<string, (store: KeyStore) => Promise<unknown>>> = {
+  insert: (store) => store.insert(keyOf(), eventOf('key_created')),
+  findByPrefix: (store) => store.findByPrefix('p'),
+  find: (store) => store.find(defaultTenant, newKeyId()),
+  'find in any tenant': (store) => store.find(undefined, newKeyId()),
+  list: (store) => store.list(defaultTenant, { after: 1, limit: 50 }),
+  revoke: (store) => store.revoke(newKeyId(), null, '2024-01-01', eventOf('key_revoked')),
+  touch: (store) => store.touch(newKeyId(), '2024-01-01'),
+};
+
+const happening: Readonly<Record<string, (store: EventStore) => Promise<unknown>>> = {
+  insert: (store) => store.insert(eventOf('login_refused')),
+  recount: (store) => store.recount('1', 2, '2024-01-01'),
+  list: (store) => store.list({ limit: 50 }),
+  'list of a tenant': (store) => store.list({ tenant: defaultTenant, after: 1, limit: 50 }),
+  'list of a type': (store) => store.list({ type: 'key_created', limit: 50 }),
+  'list of a type in a tenant': (store) =>
+    store.list({ tenant: defaultTenant, type: 'key_created', after: 1, limit: 50 }),
+};
+
+const user = { tenant: defaultTenant, agentId: parseAgentId('a'), userId: parseUserId('u') };
+const registered = { ...user, skillId: parseLayeredSkillId('s') };
+
+const registering: Readonly<Record<string, (store: SkillRegistryStore) => Promise<unknown>>> = {
+  put: (store) => store.put(registered, { name: 'n', description: 'd' }, new Date('2024-01-01')),
+  remove: (store) => store.remove(registered),
+  removeUser: (store) => store.removeUser(user),
+  list: (store) => store.list(user.tenant, user.agentId, user.userId),
+};
+
+const held = submissionOf();
+const over = neverRan('rejected', 'denied', new Date('2024-01-01'));
+
+const agreeing: Readonly<Record<string, (store: ApprovalStore) => Promise<unknown>>> = {
+  insert: (store) => store.insert(held, ['sha256'], approvalOf(held), eventOf('approval_requested')),
+  'insert with news of it': (store) =>
+    store.insert(held, [], approvalOf(held), eventOf('approval_requested'), 'delivery'),
+  'settle as approved': (store) =>
+    store.settle(held.exec_id, word('approved'), 'queued', eventOf('approval_decided')),
+  'settle as withdrawn': (store) =>
+    store.settle(
+      held.exec_id,
+      { ...word('denied'), state: 'withdrawn' },
+      over,
+      eventOf('approval_withdrawn'),
+    ),
+  makeVoid: (store) => store.makeVoid(held.exec_id, eventOf('approval_void')),
+  find: (store) => store.find(defaultTenant, held.exec_id),
+  list: (store) => store.list(defaultTenant, { limit: 50 }),
+  'list of a state': (store) => store.list(defaultTenant, { state: 'pending', after: 1, limit: 50 }),
+  pending: (store) => store.pending(),
+};
+
+const delivering: Readonly<Record<string, (store: DeliveryStore) => Promise<unknown>>> = {
+  // The row it is answered is none, but the statement has been sent by then.
+  pending: (store) => store.pending(50).catch(() => undefined),
+  postpone: (store) => store.postpone('1', 2, '2024-01-01'),
+  remove: (store) => store.remove('1'),
+  dropOlder: (store) => store.dropOlder('2024-01-01'),
+};
+
+const setting: Readonly<Record<string, (store: SettingsStore) => Promise<unknown>>> = {
+  current: (store) => store.current(),
+  put: (store) => store.put({}, 1, new Date('2024-01-01'), eventOf('settings_changed')),
+  history: (store) => store.history(50),
+  'history from a version on': (store) => store.history(50, 3),
+};
+
+const indexing: Readonly<Record<string, (index: CommandIndex) => Promise<unknown>>> = {
+  catchUp: (index) => index.catchUp().finally(() => index.close()),
+  close: (index) => index.close(),
 };
 
 /** A row that is one of every table. */
@@ -148,7 +259,13 @@ function expectAllCalled(calls: object, { prototype }: { prototype: object }): v
 
 test('every call of the exec store sends the SQL of exec-store.sql (UPDATE_SQL=1 writes it)', async () => {
   expectAllCalled(writing, ExecStore);
-  const sql = await sqlOf(writing, (statements) => new ExecStore(recordingDatabase(statements)));
+  const sql = await sqlOf(writing, (statements) => {
+    const write = (steps: readonly Step[]) => {
+      statements.push(...steps.map(({ query }) => query.sql));
+      return Promise.resolve(true);
+    };
+    return new ExecStore(recordingDatabase(statements), { write });
+  });
   await expectCommitted('exec-store.sql', sql);
 });
 
@@ -159,7 +276,7 @@ test('every call of the audit store asks the SQL of audit-store.sql (UPDATE_SQL=
       statements.push(query.sql);
       return Promise.resolve({ rows: [], cut: false });
     };
-    return new AuditStore(recordingDatabase([]), { ask });
+    return new AuditStore(recordingDatabase([]), { ask }, { catchUp: () => Promise.resolve() });
   });
   await expectCommitted('audit-store.sql', sql);
 });
@@ -176,4 +293,61 @@ test('every call of the retention store sends the SQL of retention-store.sql (UP
     return new RetentionStore(recordingDatabase(statements, rows), { ask });
   });
   await expectCommitted('retention-store.sql', sql);
+});
+
+test('every call of the key store sends the SQL of key-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(keeping, KeyStore);
+  const sql = await sqlOf(keeping, (statements) => new KeyStore(recordingDatabase(statements, [])));
+  await expectCommitted('key-store.sql', sql);
+});
+
+test('every call of the event store sends the SQL of event-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(happening, EventStore);
+  const sql = await sqlOf(happening, (statements) => {
+    const ask = ({ query }: { query: { sql: string } }) => {
+      statements.push(query.sql);
+      return Promise.resolve({ rows: [], cut: false });
+    };
+    return new EventStore(recordingDatabase(statements), { ask });
+  });
+  await expectCommitted('event-store.sql', sql);
+});
+
+test('every call of the skill registry store sends the SQL of skill-registry-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(registering, SkillRegistryStore);
+  const sql = await sqlOf(registering, (statements) => new SkillRegistryStore(recordingDatabase(statements)));
+  await expectCommitted('skill-registry-store.sql', sql);
+});
+
+test('every call of the approval store sends the SQL of approval-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(agreeing, ApprovalStore);
+  const sql = await sqlOf(agreeing, (statements) => new ApprovalStore(recordingDatabase(statements, [])));
+  await expectCommitted('approval-store.sql', sql);
+});
+
+test('every call of the delivery store sends the SQL of delivery-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(delivering, DeliveryStore);
+  const sql = await sqlOf(delivering, (statements) => new DeliveryStore(recordingDatabase(statements)));
+  await expectCommitted('delivery-store.sql', sql);
+});
+
+test('every call of the settings store sends the SQL of settings-store.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(setting, SettingsStore);
+  const rows = [{ version: 1, document: '{}', created_at: '2024-01-01' }];
+  const sql = await sqlOf(setting, (statements) => new SettingsStore(recordingDatabase(statements, rows)));
+  await expectCommitted('settings-store.sql', sql);
+});
+
+test('the index of commands sends the SQL of command-index.sql (UPDATE_SQL=1 writes it)', async () => {
+  expectAllCalled(indexing, CommandIndex);
+  const sql = await sqlOf(indexing, (statements) => {
+    const waiting = [{ seq: 1, characters: 1 }];
+    const write = (steps: readonly Step[]) => {
+      statements.push(...steps.map(({ query }) => query.sql.trim()));
+      waiting.length = 0;
+      return Promise.resolve(true);
+    };
+    return new CommandIndex(recordingDatabase(statements, waiting), { write });
+  });
+  await expectCommitted('command-index.sql', sql);
 });

@@ -23,6 +23,8 @@ export function toRow(submission: ExecSubmission): Omit<Insertable<SandboxExecsT
     started_at: null,
     queue_ms: null,
     start_mode: null,
+    skill_version: null,
+    skill_source: null,
     ended_at: null,
     duration_ms: null,
     stdout_truncated: 0,
@@ -30,6 +32,8 @@ export function toRow(submission: ExecSubmission): Omit<Insertable<SandboxExecsT
     artifacts_truncated: 0,
     cpu_ms: null,
     peak_memory_bytes: null,
+    output_error: null,
+    effects: null,
     files_removed_at: null,
     files_removed_reason: null,
     files_removed_by: null,
@@ -43,6 +47,7 @@ export function toFinalColumns(finished: FinishedExec): Updateable<SandboxExecsT
     stdout_truncated: Number(finished.stdout_truncated),
     stderr_truncated: Number(finished.stderr_truncated),
     artifacts_truncated: Number(finished.artifacts_truncated),
+    effects: finished.effects && JSON.stringify(finished.effects),
   };
 }
 
@@ -60,5 +65,7 @@ export function fromRow({ seq: _, ...row }: Selectable<SandboxExecsTable>): Exec
     stdout_truncated: row.stdout_truncated === 1,
     stderr_truncated: row.stderr_truncated === 1,
     artifacts_truncated: row.artifacts_truncated === 1,
+    skill_source: row.skill_source as ExecRecord['skill_source'],
+    effects: row.effects === null ? null : (JSON.parse(row.effects) as ExecRecord['effects']),
   };
 }

@@ -4,10 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrations } from '@secbox/migrations';
+import { describeApprovalStore } from './approval-store.contract.js';
+import { describeAccessStores } from './access-stores.contract.js';
 import { describeAuditStore } from './audit-store.contract.js';
+import { describeDeliveryStore } from './delivery-store.contract.js';
 import { describeExecStore, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
 import { describeRetentionStore } from './retention-store.contract.js';
+import { describeSeenExecs } from './seen-execs.contract.js';
+import { describeSkillRegistryStore } from './skill-registry-store.contract.js';
 
 async function temporaryFile() {
   const folder = await mkdtemp(join(tmpdir(), 'secbox-database-'));
@@ -21,7 +26,12 @@ async function temporaryFile() {
 
 describeExecStore('SQLite', temporaryFile);
 describeAuditStore('SQLite', temporaryFile);
+describeSeenExecs('SQLite', temporaryFile);
 describeRetentionStore('SQLite', temporaryFile);
+describeAccessStores('SQLite', temporaryFile);
+describeSkillRegistryStore('SQLite', temporaryFile);
+describeApprovalStore('SQLite', temporaryFile);
+describeDeliveryStore('SQLite', temporaryFile);
 
 test('SQLite: a second run of the migrations is a no-op', async () => {
   const place = await temporaryFile();

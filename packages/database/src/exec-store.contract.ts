@@ -34,6 +34,9 @@ export function submissionOf(changes: Partial<ExecSubmission> = {}): ExecSubmiss
     task_id: 'task',
     conversation_id: 'conversation',
     skill_id: 'shell.run',
+    skill_digest: 'd'.repeat(64),
+    user_id: 'user-1',
+    agent_id: 'agent@1',
     kind: 'shell',
     sandbox_type: 'docker',
     image: 'secbox/sandbox:latest',
@@ -101,6 +104,8 @@ export function finishedOf(status: FinalExecStatus, changes: Partial<EndedExec> 
     artifacts_truncated: false,
     cpu_ms: 12,
     peak_memory_bytes: 34,
+    output_error: null,
+    effects: null,
     evidence: noEvidence,
     ...changes,
   };
@@ -115,6 +120,8 @@ const unfinishedColumns = {
   started_at: null,
   queue_ms: null,
   start_mode: null,
+  skill_version: null,
+  skill_source: null,
   ended_at: null,
   duration_ms: null,
   stdout_truncated: false,
@@ -122,6 +129,8 @@ const unfinishedColumns = {
   artifacts_truncated: false,
   cpu_ms: null,
   peak_memory_bytes: null,
+  output_error: null,
+  effects: null,
   files_removed_at: null,
   files_removed_reason: null,
   files_removed_by: null,
@@ -194,6 +203,17 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
           artifacts_truncated: true,
           cpu_ms: 2 ** 40,
           peak_memory_bytes: 2 ** 50,
+          output_error: null,
+          effects: {
+            kept: true,
+            reason: null,
+            added: [{ path: 'a "b"\n', sha256: 'c'.repeat(64), bytes: 3 }],
+            changed: [],
+            deleted: [{ path: 'd', sha256: 'd'.repeat(64) }],
+            conflicts: [{ path: 'e', kind: 'changed', here: null, coming: null, kept_as: 'e.conflict' }],
+            skipped: [{ path: 'l', kind: 'symlink' }],
+            totals: { added: 1, changed: 0, deleted: 1, conflicts: 1, skipped: 1 },
+          },
         });
         await database.execs.finish(execId, finished);
         expect(await database.execs.find(execId)).toEqual({ ...queued, ...start, ...columnsOf(finished) });
@@ -314,6 +334,18 @@ export function describeExecStore(name: string, makePlace: () => Promise<Databas
           });
         },
       );
+
+      test('one that starts at once is the same row, written in one step', async () => {
+        const [queued, atOnce] = [await insert(), submissionOf()];
+        await database.execs.markRunning(queued.exec_id, start);
+        await database.execs.insertRunning(atOnce, start);
+        const { exec_id: _, created_at: __, ...expected } = (await database.execs.find(queued.exec_id)) ?? {};
+        expect(await database.execs.find(atOnce.exec_id)).toMatchObject({ ...expected, status: 'running' });
+        await expect(database.execs.markRunning(atOnce.exec_id, start)).rejects.toMatchObject(
+          refused('running'),
+        );
+        await database.execs.finish(atOnce.exec_id, finishedOf('succeeded'));
+      });
 
       test('and does not start twice', async () => {
         const { exec_id: execId } = await insert();

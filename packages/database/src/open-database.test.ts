@@ -1,6 +1,19 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import Sqlite from 'better-sqlite3';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finishedOf, submissionOf } from './exec-store.contract.js';
@@ -48,6 +61,17 @@ describe('opening a database', () => {
     const sqlite = new Sqlite(path, { readonly: true });
     expect(sqlite.pragma('journal_mode', { simple: true })).toBe('wal');
     sqlite.close();
+  });
+
+  test('what was committed comes from the log into the file, and not at the end of a commit', async () => {
+    const database = await openDatabase(path);
+    try {
+      const { size } = await stat(path);
+      for (let n = 0; n < 200; n += 1) await database.execs.insert(submissionOf());
+      while ((await stat(path)).size === size) await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      await database.close();
+    }
   });
 
   test('an empty file is a new database', async () => {
@@ -120,6 +144,28 @@ describe('opening a database', () => {
         await database.checkWritable();
         await database.execs.insert(submission);
         await database.execs.finish(submission.exec_id, finishedOf('cancelled'));
+      } finally {
+        await database.close();
+      }
+    });
+  });
+
+  describe('whose file', () => {
+    test.each(['secbox.db', 'secbox.db-wal'])('%s is removed is told, until it is back', async (name) => {
+      const database = await openDatabase(path);
+      const [file, away] = [join(folder, name), join(folder, 'away')];
+      const submission = submissionOf();
+      try {
+        await rename(file, away);
+        for (const replaced of [false, true]) {
+          if (replaced) await copyFile(away, file);
+          await expect(database.checkWritable()).rejects.toMatchObject(unavailable(name, 'was removed'));
+          if (name === 'secbox.db')
+            await expect(database.execs.insert(submission)).rejects.toThrow('was removed or replaced');
+        }
+        await rename(away, file);
+        await database.checkWritable();
+        await database.execs.insert(submission);
       } finally {
         await database.close();
       }

@@ -1,9 +1,11 @@
+import type { ExecScope } from '@secbox/contracts';
 import { sql, type RawBuilder } from 'kysely';
+import { seenOf, whereSeen } from './seen-execs.js';
 
 export interface ProjectRow {
   readonly project_id: string;
   readonly execs: number;
-  /** Null when the project was removed and has had no exec since. */
+  /** Null when the project was removed and has had no exec since, or none that is seen. */
   readonly last_used_at: string | null;
 }
 
@@ -11,7 +13,13 @@ export interface ProjectRow {
  * The next projects by their ids. Each step seeks the next id in the index of projects, so that a page costs
  * the same however many execs there are; counting reads that index only.
  */
-export function selectProjects(tenant: string, after: string, limit: number): RawBuilder<ProjectRow> {
+export function selectProjects(scope: ExecScope, after: string, limit: number): RawBuilder<ProjectRow> {
+  const seen = seenOf(scope);
+  const { tenant } = seen;
+  const isSeen = sql.join(
+    whereSeen(seen).map((condition) => sql` and ${condition}`),
+    sql``,
+  );
   const next = (than: RawBuilder<unknown>) =>
     sql`(select min(project_id) from sandbox_execs where tenant = ${tenant} and project_id > ${than})`;
   return sql<ProjectRow>`
@@ -29,9 +37,9 @@ export function selectProjects(tenant: string, after: string, limit: number): Ra
     )
     select begun.project_id,
       (select count(*) from sandbox_execs
-        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq) as execs,
+        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq${isSeen}) as execs,
       (select coalesce(ended_at, created_at) from sandbox_execs
-        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq
+        where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq${isSeen}
         order by seq desc limit 1) as last_used_at
     from begun
     order by begun.project_id`;

@@ -34,6 +34,29 @@ delete from "sandbox_exec_leftovers" where "exec_id" in (?);
     from begun
     order by begun.project_id;
 
+-- projects of a limited key
+
+    with recursive ids(project_id, n) as (
+      select (select min(project_id) from sandbox_execs where tenant = ? and project_id > ?), 1
+      union all
+      select (select min(project_id) from sandbox_execs where tenant = ? and project_id > ids.project_id), n + 1 from ids where ids.project_id is not null and n < ?
+    ),
+    begun as (
+      select ids.project_id, coalesce((
+        select max(through_seq) from project_removals
+        where tenant = ? and project_id = ids.project_id and scope = 'project'
+      ), -1) as seq
+      from ids where ids.project_id is not null
+    )
+    select begun.project_id,
+      (select count(*) from sandbox_execs
+        where tenant = ? and project_id = begun.project_id and seq > begun.seq and (+sandbox_execs.actor = ? or (("sandbox_execs"."user_id" glob ? or "sandbox_execs"."user_id" glob ?) and ("sandbox_execs"."agent_id" glob ?)))) as execs,
+      (select coalesce(ended_at, created_at) from sandbox_execs
+        where tenant = ? and project_id = begun.project_id and seq > begun.seq and (+sandbox_execs.actor = ? or (("sandbox_execs"."user_id" glob ? or "sandbox_execs"."user_id" glob ?) and ("sandbox_execs"."agent_id" glob ?)))
+        order by seq desc limit 1) as last_used_at
+    from begun
+    order by begun.project_id;
+
 -- lastUse
 select "seq", "created_at", "ended_at" from "sandbox_execs" where "tenant" = ? and "project_id" = ? order by "seq" desc limit ?;
 select max("through_seq") as "seq" from "project_removals" where "tenant" = ? and "project_id" = ? and "scope" = ?;

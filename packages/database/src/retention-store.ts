@@ -7,6 +7,7 @@ import {
   parseTenantId,
   SecboxError,
   type ExecId,
+  type ExecScope,
   type ExecTombstone,
   type ProjectId,
   type ProjectSummary,
@@ -121,12 +122,12 @@ export class RetentionStore {
       .execute();
   }
 
-  /** Projects of a tenant in the order of their ids; `after` is the id to go on from, undefined at the end. */
+  /** Projects that have execs of the scope, in the order of their ids; `after` is the id to go on from, undefined at the end. */
   async projects(
-    tenant: TenantId,
+    scope: ExecScope<TenantId>,
     { after, limit }: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<{ readonly items: readonly ProjectSummary[]; readonly after: string | undefined }> {
-    const query = selectProjects(tenant, after ?? '', limit + 1).compile(this.#db);
+    const query = selectProjects(scope, after ?? '', limit + 1).compile(this.#db);
     const { rows } = await this.#reader.ask({ query });
     const page = (rows as unknown as ProjectRow[]).slice(0, limit);
     return {

@@ -1,5 +1,6 @@
-import { SecboxError, type Settings, type SettingsVersion } from '@secbox/contracts';
+import { SecboxError, type SecurityEvent, type Settings, type SettingsVersion } from '@secbox/contracts';
 import type { Kysely, Selectable } from 'kysely';
+import { insertEvent } from './event-row.js';
 import type { SettingsVersionsTable, Tables } from './tables.js';
 
 /** What Settings are before anyone changed them. */
@@ -23,8 +24,8 @@ export class SettingsStore {
     return row ? fromRow(row) : initial;
   }
 
-  /** Stores the version after `replaces`; throws `settings_changed` when another one is current. */
-  async put(settings: Settings, replaces: number, now: Date): Promise<SettingsVersion> {
+  /** Stores the version after `replaces`, with the event that says so; throws `settings_changed` when another one is current. */
+  async put(settings: Settings, replaces: number, now: Date, event: SecurityEvent): Promise<SettingsVersion> {
     const version = replaces + 1;
     return this.#db.transaction().execute(async (transaction) => {
       const latest = await transaction
@@ -39,6 +40,7 @@ export class SettingsStore {
       }
       const row = { version, document: JSON.stringify(settings), created_at: now.toISOString() };
       await transaction.insertInto('settings_versions').values(row).execute();
+      await insertEvent(transaction, event);
       return fromRow(row);
     });
   }

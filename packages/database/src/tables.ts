@@ -1,15 +1,105 @@
-import type { ArtifactKind, DropReason, ExecStatus, RemovalReason, StartMode } from '@secbox/contracts';
+import type {
+  ApprovalState,
+  ArtifactKind,
+  DecisionWay,
+  DropReason,
+  ExecStatus,
+  RemovalReason,
+  RiskLevelName,
+  SecurityEventType,
+  StartMode,
+} from '@secbox/contracts';
 
 /** Columns as SQLite holds them: lists and objects as JSON text, flags as 0 and 1. */
 export interface Tables {
   readonly sandbox_execs: SandboxExecsTable;
   readonly sandbox_exec_commands: { rowid: number };
+  readonly commands_to_index: { seq: number };
+  readonly command_places: { tenant: string; place: number };
   readonly sandbox_exec_inputs: ExecInputsTable;
   readonly sandbox_exec_artifacts: ExecArtifactsTable;
   readonly sandbox_exec_leftovers: { exec_id: string };
   readonly project_removals: ProjectRemovalsTable;
   readonly project_contents: { tenant: string; sha256: string; project_id: string };
   readonly settings_versions: SettingsVersionsTable;
+  readonly api_keys: ApiKeysTable;
+  readonly security_events: SecurityEventsTable;
+  readonly agent_skill_registry: AgentSkillRegistryTable;
+  readonly approvals: ApprovalsTable;
+  readonly webhook_deliveries: WebhookDeliveriesTable;
+}
+
+export interface WebhookDeliveriesTable {
+  delivery: string;
+  exec_id: string;
+  type: 'approval.requested' | 'approval.settled';
+  created_at: string;
+  tries: number;
+  next_at: string;
+}
+
+export interface ApprovalsTable {
+  seq: number;
+  exec_id: string;
+  tenant: string;
+  project_id: string;
+  skill_id: string | null;
+  requested_by: string | null;
+  requested_at: string;
+  expires_at: string;
+  needed_because: string;
+  risk_level: RiskLevelName | null;
+  plan_hash: string;
+  shown: string;
+  state: ApprovalState;
+  decided_by: string | null;
+  decided_through: DecisionWay | null;
+  decided_at: string | null;
+  decision_reason: string | null;
+}
+
+export interface ApiKeysTable {
+  seq: number;
+  key_id: string;
+  tenant: string;
+  roles: string;
+  label: string | null;
+  prefix: string;
+  digest: string;
+  user_patterns: string | null;
+  agent_patterns: string | null;
+  created_at: string;
+  created_by: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+  revoked_by: string | null;
+  last_used_at: string | null;
+}
+
+export interface SecurityEventsTable {
+  seq: number;
+  event_id: string;
+  type: SecurityEventType;
+  tenant: string | null;
+  actor: string | null;
+  address: string | null;
+  subject: string | null;
+  details: string;
+  at: string;
+  count: number;
+  last_at: string;
+}
+
+export interface AgentSkillRegistryTable {
+  id: string;
+  tenant: string;
+  agent_id: string;
+  skill_id: string;
+  user_id: string | null;
+  name: string;
+  description: string;
+  created_at: string;
+  updated_at: string;
 }
 
 export interface ProjectRemovalsTable {
@@ -61,6 +151,9 @@ export interface SandboxExecsTable {
   task_id: string | null;
   conversation_id: string | null;
   skill_id: string | null;
+  skill_digest: string | null;
+  user_id: string | null;
+  agent_id: string | null;
   kind: string;
   sandbox_type: string;
   image: string;
@@ -83,6 +176,8 @@ export interface SandboxExecsTable {
   started_at: string | null;
   queue_ms: number | null;
   start_mode: StartMode | null;
+  skill_version: string | null;
+  skill_source: string | null;
   ended_at: string | null;
   duration_ms: number | null;
   stdout_truncated: number;
@@ -90,6 +185,8 @@ export interface SandboxExecsTable {
   artifacts_truncated: number;
   cpu_ms: number | null;
   peak_memory_bytes: number | null;
+  output_error: string | null;
+  effects: string | null;
   files_removed_at: string | null;
   files_removed_reason: RemovalReason | null;
   files_removed_by: string | null;

@@ -6,6 +6,7 @@ import { Kysely, Migrator, SqliteDialect } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { itemsOf } from './audit-store.contract.js';
 import { toRow } from './exec-row.js';
 import { start, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
@@ -19,6 +20,9 @@ test('rows from before the audit are kept, in order, findable, and go on', async
       submissionOf({
         created_at: createdAt,
         actor: null,
+        skill_digest: null,
+        user_id: null,
+        agent_id: null,
         args: ['-lc', `say "hello" ${n}`, 'x'],
         idempotency_key: `k${n}`,
       }),
@@ -26,8 +30,8 @@ test('rows from before the audit are kept, in order, findable, and go on', async
     await makeOld(path, submissions);
     const database = await openDatabase(path);
     try {
-      const { items } = await database.audit.list(defaultTenant, {}, { order: 'asc', limit: 10 });
-      expect(items.map(({ created_at: at }) => at)).toEqual([...created].sort());
+      const page = await database.audit.list(defaultTenant, {}, { order: 'asc', limit: 10 });
+      expect(itemsOf(page).map(({ created_at: at }) => at)).toEqual([...created].sort());
       for (const submission of submissions) {
         expect(await database.execs.find(submission.exec_id)).toMatchObject(submission);
         expect(
@@ -36,7 +40,7 @@ test('rows from before the audit are kept, in order, findable, and go on', async
       }
       const filter = { q: 'bash -lc say "hello" 1 x' };
       const found = await database.audit.list(defaultTenant, filter, { order: 'desc', limit: 10 });
-      expect(found.items.map(({ exec_id: id }) => id)).toEqual([submissions[1]?.exec_id]);
+      expect(itemsOf(found).map(({ exec_id: id }) => id)).toEqual([submissions[1]?.exec_id]);
       for (const { exec_id: id } of submissions) await database.execs.markRunning(id, start);
     } finally {
       await database.close();
@@ -53,7 +57,19 @@ test('contents from before retention belong to the projects whose execs saw them
     const submission = submissionOf();
     const { sqlite, db } = await migratedBefore(path, '0004');
     const row = { ...toRow(submission), seq: 1 };
-    const { files_removed_at: _at, files_removed_reason: _reason, files_removed_by: _by, ...old } = row;
+    const later = [
+      'files_removed_at',
+      'files_removed_reason',
+      'files_removed_by',
+      'skill_digest',
+      'output_error',
+      'user_id',
+      'agent_id',
+      'skill_version',
+      'skill_source',
+      'effects',
+    ];
+    const old = Object.fromEntries(Object.entries(row).filter(([name]) => !later.includes(name)));
     insert(sqlite, 'sandbox_execs', old);
     const input = {
       exec_id: submission.exec_id,
@@ -82,11 +98,44 @@ test('contents from before retention belong to the projects whose execs saw them
   }
 });
 
+test('commands of other tenants than the default one are indexed anew, and each is found by its own', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'secbox-upgrade-'));
+  const path = join(folder, 'secbox.db');
+  try {
+    const submissions = ['default', 'acme', 'acme'].map((tenant) => submissionOf({ tenant }));
+    const { sqlite, db } = await migratedBefore(path, '0013');
+    for (const [seq, submission] of submissions.entries()) {
+      insert(sqlite, 'sandbox_execs', { ...toRow(submission), seq });
+      insert(sqlite, 'sandbox_exec_commands', { rowid: seq, command: 'bash -lc true' });
+    }
+    // It waited, and waits still.
+    insert(sqlite, 'commands_to_index', { seq: 2 });
+    sqlite.exec('delete from sandbox_exec_commands where rowid = 2');
+    await db.destroy();
+    const database = await openDatabase(path);
+    try {
+      const found = async (tenant: string) =>
+        itemsOf(await database.audit.list(tenant, { q: 'bash' }, { order: 'asc', limit: 9 })).map(
+          ({ exec_id: id }) => id,
+        );
+      const [first, ...others] = submissions.map(({ exec_id: id }) => id);
+      expect(await found('default')).toEqual([first]);
+      expect(await found('acme')).toEqual(others);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 /** A database as the version before 0003 left it. */
 async function makeOld(path: string, submissions: readonly ReturnType<typeof submissionOf>[]): Promise<void> {
   const { sqlite, db } = await migratedBefore(path, '0003');
-  for (const { tenant: _t, actor: _a, sandbox_type: _s, ...submission } of submissions) {
-    const row: Record<string, unknown> = { ...submission, status: 'queued' };
+  const later = ['tenant', 'actor', 'sandbox_type', 'skill_digest', 'user_id', 'agent_id'];
+  for (const submission of submissions) {
+    const known = Object.entries(submission).filter(([name]) => !later.includes(name));
+    const row: Record<string, unknown> = { ...Object.fromEntries(known), status: 'queued' };
     for (const list of ['args', 'env_keys', 'policy_snapshot']) row[list] = JSON.stringify(row[list]);
     insert(sqlite, 'sandbox_execs', row);
   }

@@ -33,10 +33,25 @@ describe('a reader', () => {
     expect(answers.map(({ rows }) => rows[0]?.['n'])).toEqual(Array.from({ length: 50 }, (_, n) => n));
   });
 
+  test('answers short questions while many long ones wait', async () => {
+    const order: string[] = [];
+    const asked = [1, 2, 3].map(async (n) => {
+      await ask(counting(3_000_000 + n), { long: true, deadlineMs: 100_000 });
+      order.push('long');
+    });
+    for (let n = 0; n < 3; n += 1) {
+      await ask(`SELECT ${n} AS n`);
+      order.push('short');
+    }
+    await Promise.all(asked);
+    expect(order.slice(0, 2)).toEqual(['short', 'short']);
+    expect(order).toHaveLength(6);
+  });
+
   test('leaves this thread free meanwhile', async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 1);
-    const { rows } = await ask(counting(3_000_000));
+    const { rows } = await ask(counting(3_000_000), { deadlineMs: 100_000 });
     clearInterval(ticking);
     expect(rows).toEqual([{ n: 3_000_000 }]);
     expect(turns).toBeGreaterThan(5);
@@ -69,6 +84,21 @@ describe('a reader', () => {
       message: expect.stringContaining('no such column'),
     });
     expect((await ask('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
+  });
+
+  test('answers those who wait with the same question at once, and nobody who asked something else', async () => {
+    const patient = { deadlineMs: 100_000 };
+    const busy = [ask(counting(3_000_000), patient), ask(counting(3_000_000), patient)];
+    const random = (n: number, more = {}) =>
+      reader.ask({ query: CompiledQuery.raw('SELECT random() AS r, ? AS n', [n]), ...patient, ...more });
+    const asked = [random(1), random(1), random(2), random(1, { maxBytes: 100 })];
+    const late = random(1, { deadlineMs: 1 });
+    await expect(late).rejects.toMatchObject({ code: 'query_timeout' });
+    const [one, same, other, shorter] = (await Promise.all(asked)).map(({ rows }) => rows[0]);
+    expect(same).toEqual(one);
+    expect(other).toMatchObject({ n: 2 });
+    for (const each of [other, shorter, (await random(1)).rows[0]]) expect(each?.['r']).not.toBe(one?.['r']);
+    await Promise.all(busy);
   });
 
   test('gives up what takes too long, also what waits for a thread', async () => {

@@ -7,7 +7,11 @@ export interface Ask {
   readonly query: CompiledQuery;
   /** The rows are a key and a text each, and their texts are wanted as one. */
   readonly lines?: boolean;
+  /** Of lines, how many at most; that there are more is told. */
+  readonly maxRows?: number;
   readonly maxBytes?: number;
+  /** Many rows are gone through: it may not take the thread that is kept for all others. */
+  readonly long?: boolean;
   /** How long its answer may take, the wait for a free thread included. */
   readonly deadlineMs?: number;
 }
@@ -17,9 +21,11 @@ export interface Reader {
   ask(ask: Ask): Promise<Answer>;
 }
 
+/** A question, and all who asked it before it was begun: what they hear is younger than their asking. */
 interface Waiting {
   readonly question: Question;
-  readonly settle: (outcome: Reply) => void;
+  readonly long: boolean;
+  readonly askers: Set<(outcome: Reply) => void>;
 }
 
 type Reply = { readonly answer: Answer } | { readonly error: string };
@@ -50,25 +56,26 @@ export class ThreadedReader implements Reader {
   async ask({
     query,
     lines = false,
+    long = false,
+    maxRows,
     maxBytes = defaultMaxBytes,
     deadlineMs = defaultDeadlineMs,
   }: Ask): Promise<Answer> {
     if (this.#closed) throw unavailable('it is closed');
     const { sql, parameters } = query;
-    const question = { sql, parameters, maxBytes, lines };
+    const question = { sql, parameters, maxBytes, lines, ...(maxRows === undefined ? {} : { maxRows }) };
     const reply = await new Promise<Reply | 'late'>((resolve) => {
-      const waiting: Waiting = {
-        question,
-        settle: (outcome) => {
-          clearTimeout(timer);
-          resolve(outcome);
-        },
+      const waiting = this.#waitFor(question, long);
+      const settle = (outcome: Reply) => {
+        clearTimeout(timer);
+        resolve(outcome);
       };
       const timer = setTimeout(() => {
-        this.#giveUp(waiting);
+        waiting.askers.delete(settle);
+        if (waiting.askers.size === 0) this.#giveUp(waiting);
         resolve('late');
       }, deadlineMs);
-      this.#waiting.push(waiting);
+      waiting.askers.add(settle);
       this.#next();
     });
     if (reply === 'late') {
@@ -83,7 +90,7 @@ export class ThreadedReader implements Reader {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { settle } of this.#waiting.splice(0)) settle({ error: 'it is closed' });
+    for (const waiting of this.#waiting.splice(0)) settleAll(waiting, { error: 'it is closed' });
     const gone = [...this.#alive].map(([worker, exit]) => {
       void worker.terminate();
       return exit;
@@ -92,14 +99,30 @@ export class ThreadedReader implements Reader {
     await Promise.race([Promise.all(gone), new Promise((resolve) => setTimeout(resolve, closeMs).unref())]);
   }
 
+  #waitFor(question: Question, long: boolean): Waiting {
+    const same = this.#waiting.find((waiting) => isSame(waiting.question, question));
+    if (same) return same;
+    const waiting = { question, long, askers: new Set<(outcome: Reply) => void>() };
+    this.#waiting.push(waiting);
+    return waiting;
+  }
+
   #next(): void {
-    while (this.#waiting.length > 0) {
-      const worker = this.#idle.pop() ?? this.#start();
-      const next = worker && this.#waiting.shift();
-      if (!next) return;
+    for (;;) {
+      const at = this.#waiting.findIndex(({ long }) => !long || this.#mayTakeLong());
+      const worker = at < 0 ? undefined : (this.#idle.pop() ?? this.#start());
+      const [next] = worker ? this.#waiting.splice(at, 1) : [];
+      if (!worker || !next) return;
       this.#asked.set(worker, next);
       worker.postMessage(next.question);
     }
+  }
+
+  /** One thread is left to short questions: whoever asks many long ones holds up none but those. */
+  #mayTakeLong(): boolean {
+    const underWay = [...this.#asked.values()].filter(({ long }) => long).length;
+    const givenUp = this.#alive.size - this.#idle.length - this.#asked.size;
+    return underWay + givenUp < Math.max(1, this.#threads - 1);
   }
 
   #start(): Worker | undefined {
@@ -113,17 +136,21 @@ export class ThreadedReader implements Reader {
       const asked = this.#asked.get(worker);
       if (!this.#asked.delete(worker)) return;
       this.#idle.push(worker);
-      asked?.settle(reply);
+      if (asked) settleAll(asked, reply);
       this.#next();
     });
     // Its exit follows, and tells whoever waits.
-    worker.on('error', (error) => this.#asked.get(worker)?.settle({ error: error.message }));
+    worker.on('error', (error) => {
+      const asked = this.#asked.get(worker);
+      if (asked) settleAll(asked, { error: error.message });
+    });
     const exit = new Promise<void>((resolve) => {
       worker.once('exit', () => {
         this.#alive.delete(worker);
         const idle = this.#idle.indexOf(worker);
         if (idle >= 0) this.#idle.splice(idle, 1);
-        this.#asked.get(worker)?.settle({ error: 'its reading thread ended' });
+        const asked = this.#asked.get(worker);
+        if (asked) settleAll(asked, { error: 'its reading thread ended' });
         this.#asked.delete(worker);
         this.#next();
         resolve();
@@ -142,6 +169,21 @@ export class ThreadedReader implements Reader {
       void worker.terminate();
     }
   }
+}
+
+function settleAll({ askers }: Waiting, outcome: Reply): void {
+  for (const settle of askers) settle(outcome);
+}
+
+function isSame(one: Question, other: Question): boolean {
+  return (
+    one.sql === other.sql &&
+    one.lines === other.lines &&
+    one.maxRows === other.maxRows &&
+    one.maxBytes === other.maxBytes &&
+    one.parameters.length === other.parameters.length &&
+    one.parameters.every((value, index) => value === other.parameters[index])
+  );
 }
 
 function unavailable(why: string): SecboxError {
