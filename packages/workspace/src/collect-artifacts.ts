@@ -1,9 +1,10 @@
 import type { Stats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
 import mime from 'mime';
 import { hashFile } from './content-hashes.js';
+import { Breath } from './breath.js';
 import { type Directory, isErrno, usableByOwner, within } from './directory.js';
 import { entryKind, entryPath, type EntryKind, type EntryPath } from './entry.js';
+import type { OpenFile } from './open-file.js';
 
 export interface CollectLimits {
   readonly maxBytes: number;
@@ -68,6 +69,7 @@ type Kept = Map<string, Kept | undefined>;
 
 class Collector {
   readonly #limits: CollectLimits;
+  readonly #breath = new Breath();
   readonly #files: CollectedFile[] = [];
   readonly #others: OtherEntry[] = [];
   readonly #dropped: DroppedEntry[] = [];
@@ -98,10 +100,11 @@ class Collector {
   async visit(directory: Directory, prefix: Buffer, depth: number): Promise<Kept> {
     const kept: Kept = new Map();
     for (const name of await this.#namesWithinLimit(directory, prefix.length + 1)) {
+      await this.#breath.take();
       this.#limits.stop.throwIfAborted();
       const path = prefix.length === 0 ? name : Buffer.concat([prefix, slash, name]);
-      const stats = await directory.stat(name);
-      if (!usableByOwner(stats)) await directory.reclaim(name);
+      const stats = directory.stat(name);
+      if (!usableByOwner(stats)) directory.reclaim(name);
       const kind = entryKind(stats);
       const key = name.toString('latin1');
       if (kind === 'directory') {
@@ -165,7 +168,7 @@ class Collector {
 
   async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<void> {
     this.#bytes += size;
-    const opened = await openRegular(parent, name);
+    const opened = openRegular(parent, name);
     if (opened === 'unreadable') {
       this.#others.push({ ...entryPath(path), kind: 'unreadable' });
       return;
@@ -174,7 +177,7 @@ class Collector {
       const { sha256, length } = await hashFile(opened, this.#limits.stop);
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
     } finally {
-      await opened.close();
+      opened.close();
     }
   }
 
@@ -191,11 +194,11 @@ function occupied(stats: Stats): number {
   return Math.max(stats.size, stats.blocks * 512);
 }
 
-async function openRegular(parent: Directory, name: Buffer): Promise<FileHandle | 'unreadable'> {
+function openRegular(parent: Directory, name: Buffer): OpenFile | 'unreadable' {
   try {
-    const file = await parent.openFile(name);
-    if ((await file.stat()).isFile()) return file;
-    await file.close();
+    const file = parent.openFile(name);
+    if (file.stat().isFile()) return file;
+    file.close();
     return 'unreadable';
   } catch (error) {
     if (isErrno(error, 'EACCES', 'ELOOP', 'ENXIO')) return 'unreadable';

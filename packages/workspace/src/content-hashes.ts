@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-
-const chunkBytes = 256 * 1024;
+import type { OpenFile } from './open-file.js';
 
 /** The hash of a file's content, read from its start in pieces. */
 export async function hashFile(
-  file: FileHandle,
+  file: OpenFile,
   stop?: AbortSignal,
 ): Promise<{ sha256: string; length: number }> {
   const digest = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(chunkBytes);
   let length = 0;
-  for (;;) {
+  for await (const chunk of file.chunks()) {
     stop?.throwIfAborted();
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, length);
-    if (bytesRead === 0) return { sha256: digest.digest('hex'), length };
-    digest.update(buffer.subarray(0, bytesRead));
-    length += bytesRead;
+    digest.update(chunk);
+    length += chunk.length;
   }
+  return { sha256: digest.digest('hex'), length };
 }
 
 export function sha256Of(content: Buffer): string {
@@ -38,8 +34,8 @@ export class ContentHashes {
     return this.#known.get(keyOf(stats));
   }
 
-  async of(file: FileHandle): Promise<string> {
-    const stats = await file.stat({ bigint: true });
+  async of(file: OpenFile): Promise<string> {
+    const stats = file.bigStat();
     const known = this.find(stats);
     if (known !== undefined) return known;
     const { sha256 } = await hashFile(file);

@@ -1,7 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
 import { Directory, isErrno, type Tally, within } from './directory.js';
+import type { OpenFile } from './open-file.js';
 import { SharedLock } from './shared-lock.js';
 
 /**
@@ -24,11 +23,11 @@ export class ContentStore {
   }
 
   /** Removes those that `choose` tells while nobody is using any; gives how many there were. */
-  removeChosen(choose: () => Promise<readonly string[]>, tally: Tally): Promise<number> {
+  removeChosen(choose: () => readonly string[] | Promise<readonly string[]>, tally: Tally): Promise<number> {
     return this.#lock.alone(async () => {
       let removed = 0;
       for (const sha256 of await choose()) {
-        if (!(await this.has(sha256))) continue;
+        if (!this.has(sha256)) continue;
         await this.#inShelf(sha256, (shelf) => shelf.remove(sha256, { tally }));
         removed += 1;
       }
@@ -43,7 +42,7 @@ export class ContentStore {
   async *unlinkedSince(moment: Date): AsyncGenerator<readonly string[]> {
     for (const shelf of await this.#shelves()) {
       let found: string[] = [];
-      const shelved = await within(Directory.open(this.#path), (store) => store.openDirectory(shelf));
+      const shelved = within(Directory.open(this.#path), (store) => store.openDirectory(shelf));
       try {
         for await (const { name, stats } of shelved.entries()) {
           if (!isUnlinkedSince(stats, moment)) continue;
@@ -52,20 +51,27 @@ export class ContentStore {
           found = [];
         }
       } finally {
-        await shelved.close();
+        shelved.close();
       }
       if (found.length > 0) yield found;
     }
   }
 
   /** Of these, the ones that still are. */
-  async stillUnlinked(sha256s: readonly string[], since: Date): Promise<readonly string[]> {
-    const still: string[] = [];
-    for (const sha256 of sha256s) {
-      const stats = await this.#inShelf(sha256, (shelf) => shelf.bigStat(sha256)).catch(nothingThere);
-      if (stats && isUnlinkedSince(stats, since)) still.push(sha256);
+  stillUnlinked(sha256s: readonly string[], since: Date): readonly string[] {
+    return sha256s.filter((sha256) => {
+      const stats = this.#find(sha256);
+      return stats !== undefined && isUnlinkedSince(stats, since);
+    });
+  }
+
+  #find(sha256: string): BigIntStats | undefined {
+    try {
+      return this.#inShelf(sha256, (shelf) => shelf.bigStat(sha256));
+    } catch (error) {
+      nothingThere(error);
+      return undefined;
     }
-    return still;
   }
 
   async #shelves(): Promise<readonly string[]> {
@@ -81,21 +87,14 @@ export class ContentStore {
   }
 
   /** Whether it is kept; one that is not of the size that it should have counts as missing. */
-  async has(sha256: string, size?: number): Promise<boolean> {
-    try {
-      return await this.#inShelf(sha256, async (shelf) => {
-        const stats = await shelf.stat(sha256);
-        return stats.isFile() && (size === undefined || stats.size === size);
-      });
-    } catch (error) {
-      if (isErrno(error, 'ENOENT')) return false;
-      throw error;
-    }
+  has(sha256: string, size?: number): boolean {
+    const stats = this.#find(sha256);
+    return stats?.isFile() === true && (size === undefined || stats.size === BigInt(size));
   }
 
   /** Takes a finished file over from `staging`. */
-  async adopt(staging: Directory, name: string, sha256: string): Promise<void> {
-    await within(Directory.open(this.#path), (store) =>
+  adopt(staging: Directory, name: string, sha256: string): void {
+    within(Directory.open(this.#path), (store) =>
       within(store.ensureDirectory(shelfOf(sha256), 0o755), (shelf) => staging.rename(name, shelf, sha256)),
     );
   }
@@ -104,21 +103,21 @@ export class ContentStore {
   async place(sha256: string, folder: Directory, name: string): Promise<void> {
     await this.#inShelf(sha256, async (shelf) => {
       try {
-        await shelf.link(sha256, folder, name);
+        shelf.link(sha256, folder, name);
       } catch (error) {
         // File systems without hard links, and the largest number of them a file may have.
         if (!isErrno(error, 'EPERM', 'EMLINK', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP')) throw error;
-        await copy(await shelf.openFile(sha256), await folder.createFile(name, 0o644));
+        await copy(shelf.openFile(sha256), () => folder.createFile(name, 0o644));
       }
     });
   }
 
   /** Fails with ENOENT when the content is not kept. */
-  async open(sha256: string): Promise<FileHandle> {
+  open(sha256: string): OpenFile {
     return this.#inShelf(sha256, (shelf) => shelf.openFile(sha256));
   }
 
-  #inShelf<T>(sha256: string, use: (shelf: Directory) => Promise<T>): Promise<T> {
+  #inShelf<T>(sha256: string, use: (shelf: Directory) => T): T {
     return within(Directory.open(this.#path), (store) => within(store.openDirectory(shelfOf(sha256)), use));
   }
 }
@@ -129,7 +128,7 @@ function isUnlinkedSince(stats: BigIntStats, moment: Date): boolean {
   return stats.isFile() && stats.nlink === 1n && Number(stats.ctimeMs) < moment.getTime();
 }
 
-function nothingThere(error: unknown): undefined {
+function nothingThere(error: unknown): void {
   if (!isErrno(error, 'ENOENT')) throw error;
 }
 
@@ -138,7 +137,16 @@ function shelfOf(sha256: string): string {
   return sha256.slice(0, 2);
 }
 
-/** Both are closed when it is over. */
-async function copy(from: FileHandle, to: FileHandle): Promise<void> {
-  await pipeline(from.createReadStream(), to.createWriteStream());
+/** Closes both when it is over. */
+async function copy(from: OpenFile, create: () => OpenFile): Promise<void> {
+  try {
+    const to = create();
+    try {
+      for await (const chunk of from.chunks()) await to.append(chunk);
+    } finally {
+      to.close();
+    }
+  } finally {
+    from.close();
+  }
 }

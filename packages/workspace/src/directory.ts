@@ -1,18 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import { constants, lstatSync, type BigIntStats, type Stats } from 'node:fs';
 import {
-  chmod,
-  link,
-  lstat,
-  mkdir,
-  open,
-  opendir,
-  rename,
-  rmdir,
-  unlink,
-  type FileHandle,
-} from 'node:fs/promises';
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  opendirSync,
+  openSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  type BigIntStats,
+  type Dir,
+  type Dirent,
+  type Stats,
+} from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { SecboxError } from '@secbox/contracts';
+import { Breath } from './breath.js';
+import { OpenFile } from './open-file.js';
 
 /** A file name as the file system has it: names need not be UTF-8. */
 export type EntryName = string | Buffer;
@@ -42,39 +54,46 @@ const referenceFlags = 0o10000000 | constants.O_NOFOLLOW;
 const blockBytes = 512;
 /** How many names are read, and removed, at once. */
 const batchSize = 256;
+/** Freeing the space of a larger file takes a while. */
+const quicklyFreed = 8 * 1024 ** 2;
 
 /**
  * An open folder whose entries are reached through its descriptor and never by path, so that nobody
  * can swap a component for a link between a check and its use. Node has no openat, but on Linux
  * `/proc/self/fd/<fd>/<name>` resolves the name below the open folder. Elsewhere each step is checked
  * with lstat first, which a racing writer could outrun; SECURITY.md says so.
+ *
+ * What takes microseconds is done at once and not handed to a thread, which costs ten times as much and
+ * an exec needs a hundred of them. Whatever is of any number takes breath between.
  */
 export class Directory {
   readonly #base: EntryName;
-  readonly #handle: FileHandle | undefined;
+  readonly #descriptor: number | undefined;
+  #closed = false;
 
-  private constructor(base: EntryName, handle?: FileHandle) {
+  private constructor(base: EntryName, descriptor?: number) {
     this.#base = base;
-    this.#handle = handle;
+    this.#descriptor = descriptor;
   }
 
   /** `path` is our own, never a caller's: all its components but the last are trusted. */
-  static async open(path: EntryName): Promise<Directory> {
+  static open(path: EntryName): Directory {
     if (process.platform === 'linux') {
-      const handle = await open(path, directoryFlags);
-      return new Directory(`/proc/self/fd/${handle.fd}`, handle);
+      const descriptor = openSync(path, directoryFlags);
+      return new Directory(`/proc/self/fd/${descriptor}`, descriptor);
     }
-    const stats = await lstat(path);
-    if (!stats.isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+    if (!lstatSync(path).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     return new Directory(path);
   }
 
-  async close(): Promise<void> {
-    await this.#handle?.close();
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
 
   /** Opens the folder `name`; fails with ENOTDIR or ELOOP on anything else, links among them. */
-  async openDirectory(name: EntryName): Promise<Directory> {
+  openDirectory(name: EntryName): Directory {
     return Directory.open(this.#at(name));
   }
 
@@ -82,61 +101,80 @@ export class Directory {
    * As {@link openDirectory}, making the folder when it is not there. An existing one gets the mode and
    * owner too: whoever made it may not have come to that yet, or may have died before it.
    */
-  async ensureDirectory(name: EntryName, mode: number, owner?: Owner): Promise<Directory> {
-    const directory = await this.#openOrMake(name, mode);
+  ensureDirectory(name: EntryName, mode: number, owner?: Owner): Directory {
+    const directory = this.#openOrMake(name, mode);
     try {
-      await directory.#own(mode, owner);
+      directory.#own(mode, owner);
     } catch (error) {
-      await directory.close();
+      directory.close();
       throw error;
     }
     return directory;
   }
 
+  /** As {@link ensureDirectory}, for one that is not there nearly always: it is made first. */
+  makeDirectory(name: EntryName, mode: number, owner?: Owner): Directory {
+    this.#makeDirectory(name, mode);
+    return this.ensureDirectory(name, mode, owner);
+  }
+
   /** It is there nearly always, so that it is asked for first. */
-  async #openOrMake(name: EntryName, mode: number): Promise<Directory> {
+  #openOrMake(name: EntryName, mode: number): Directory {
     try {
-      return await this.openDirectory(name);
+      return this.openDirectory(name);
     } catch (error) {
-      if (isErrno(error, 'ENOENT')) await this.#makeDirectory(name, mode);
+      if (isErrno(error, 'ENOENT')) this.#makeDirectory(name, mode);
       // Whoever owns it may have taken away even our own use of it.
-      else if (isErrno(error, 'EACCES')) await this.reclaim(name);
+      else if (isErrno(error, 'EACCES')) this.reclaim(name);
       else throw error;
     }
     return this.openDirectory(name);
   }
 
   /** Opens a file for reading without following a link or blocking on a FIFO; check what it is with stat(). */
-  async openFile(name: EntryName): Promise<FileHandle> {
-    return open(this.#at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  openFile(name: EntryName): OpenFile {
+    return OpenFile.open(this.#at(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   }
 
   /** Makes a new file for writing; fails with EEXIST when anything of that name is there. */
-  async createFile(name: EntryName, mode: number): Promise<FileHandle> {
+  createFile(name: EntryName, mode: number): OpenFile {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    const file = await open(this.#at(name), flags, mode);
-    await file.chmod(mode);
-    return file;
+    return OpenFile.open(this.#at(name), flags, mode);
+  }
+
+  /** Makes a new file with this content. */
+  async writeFile(name: EntryName, mode: number, content: string | Buffer): Promise<void> {
+    const file = this.createFile(name, mode);
+    try {
+      await file.append(Buffer.from(content));
+    } finally {
+      file.close();
+    }
   }
 
   /** Of the entry itself: a link is not followed. */
-  async stat(name: EntryName): Promise<Stats> {
-    return lstat(this.#at(name));
+  stat(name: EntryName): Stats {
+    return lstatSync(this.#at(name));
+  }
+
+  /** Whether there is anything of this name. */
+  has(name: EntryName): boolean {
+    return lstatSync(this.#at(name), { throwIfNoEntry: false }) !== undefined;
   }
 
   /** As {@link stat}, with times to the nanosecond. */
-  async bigStat(name: EntryName): Promise<BigIntStats> {
-    return lstat(this.#at(name), { bigint: true });
+  bigStat(name: EntryName): BigIntStats {
+    return lstatSync(this.#at(name), { bigint: true });
   }
 
   /** A second name for a file; fails with EEXIST when `toName` is taken. */
-  async link(name: EntryName, to: Directory, toName: EntryName): Promise<void> {
-    await link(this.#at(name), to.#at(toName));
+  link(name: EntryName, to: Directory, toName: EntryName): void {
+    linkSync(this.#at(name), to.#at(toName));
   }
 
   /** Replaces what `toName` is, in one step. */
-  async rename(name: EntryName, to: Directory, toName: EntryName): Promise<void> {
-    await rename(this.#at(name), to.#at(toName));
+  rename(name: EntryName, to: Directory, toName: EntryName): void {
+    renameSync(this.#at(name), to.#at(toName));
   }
 
   /** Removes an entry and all below it; a link is removed, never followed. */
@@ -144,41 +182,61 @@ export class Directory {
     await this.removeAll([name], options);
   }
 
-  /** As {@link remove}, of so many names as may be under way at once. */
+  /** As {@link remove}, of several names. */
   async removeAll(names: readonly EntryName[], options: RemoveOptions = {}): Promise<void> {
     for (const name of await this.#unlinkAll(names, options)) {
-      await this.reclaim(name);
+      this.reclaim(name);
       await within(this.openDirectory(name), (folder) => folder.#clear(options));
-      await rmdir(this.#at(name));
+      rmdirSync(this.#at(name));
     }
   }
 
   /** Gives the owner back the use of a folder or file that a program took away from itself; a link is left alone. */
-  async reclaim(name: EntryName): Promise<void> {
+  reclaim(name: EntryName): void {
     const path = this.#at(name);
-    const entry = this.#handle && (await open(path, referenceFlags));
+    if (this.#descriptor === undefined) {
+      makeUsable(path, lstatSync(path));
+      return;
+    }
+    const entry = openSync(path, referenceFlags);
     try {
-      const stats = await (entry?.stat() ?? lstat(path));
-      if (usableByOwner(stats)) return;
-      await chmod(entry ? `/proc/self/fd/${entry.fd}` : path, stats.mode | neededByOwner(stats));
+      makeUsable(`/proc/self/fd/${entry}`, fstatSync(entry));
     } finally {
-      await entry?.close();
+      closeSync(entry);
     }
   }
 
   /** Names in no order, without holding them all. */
   async *names(): AsyncGenerator<Buffer> {
-    // Node's types do not know that opendir takes 'buffer'; without it names that are not UTF-8 are lost.
-    const entries = await opendir(this.#base, {
-      encoding: 'buffer' as BufferEncoding,
-      bufferSize: batchSize,
-    });
-    for await (const entry of entries) yield Buffer.from(entry.name);
+    const breath = new Breath();
+    const entries = this.#openEntries();
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield Buffer.from(entry.name);
+        await breath.take();
+      }
+    } finally {
+      entries.closeSync();
+    }
   }
 
-  /** Every entry with what it is, quickly: for trees that are read often and that only we write. */
+  /** As {@link names}, with what the folder says each is, where its file system keeps that there. */
+  async *listed(): AsyncGenerator<{ readonly name: Buffer; readonly kind: ListedKind }> {
+    const breath = new Breath();
+    const entries = this.#openEntries();
+    try {
+      for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+        yield { name: Buffer.from(entry.name), kind: listedKind(entry) };
+        await breath.take();
+      }
+    } finally {
+      entries.closeSync();
+    }
+  }
+
+  /** Every entry with what it is. */
   async *entries(): AsyncGenerator<{ readonly name: Buffer; readonly stats: BigIntStats }> {
-    for await (const name of this.names()) yield { name, stats: lstatSync(this.#at(name), { bigint: true }) };
+    for await (const name of this.names()) yield { name, stats: this.bigStat(name) };
   }
 
   /** As {@link names}, some at a time. */
@@ -194,63 +252,59 @@ export class Directory {
 
   /** Makes what was created or renamed in this folder survive a power cut. */
   async sync(): Promise<void> {
-    await this.#handle?.sync();
+    if (this.#descriptor !== undefined) await syncLater(this.#descriptor);
+  }
+
+  #openEntries(): Dir {
+    // Node's types do not know that opendir takes 'buffer'; without it names that are not UTF-8 are lost.
+    return opendirSync(this.#base, { encoding: 'buffer' as BufferEncoding, bufferSize: batchSize });
   }
 
   /** Fine when someone else was faster. */
-  async #makeDirectory(name: EntryName, mode: number): Promise<void> {
+  #makeDirectory(name: EntryName, mode: number): void {
     try {
-      await mkdir(this.#at(name), { mode });
+      mkdirSync(this.#at(name), { mode });
     } catch (error) {
       if (!isErrno(error, 'EEXIST')) throw error;
     }
   }
 
-  async #own(mode: number, owner?: Owner): Promise<void> {
-    if (!this.#handle) return;
-    const stats = await this.#handle.stat();
-    if ((stats.mode & 0o7777) !== mode) await this.#handle.chmod(mode);
+  #own(mode: number, owner?: Owner): void {
+    if (this.#descriptor === undefined) return;
+    const stats = fstatSync(this.#descriptor);
+    if ((stats.mode & 0o7777) !== mode) fchmodSync(this.#descriptor, mode);
     if (owner && (stats.uid !== owner.uid || stats.gid !== owner.gid)) {
-      await this.#handle.chown(owner.uid, owner.gid);
+      fchownSync(this.#descriptor, owner.uid, owner.gid);
     }
   }
 
-  /** False for a folder. */
-  async #unlink(name: EntryName): Promise<boolean> {
-    try {
-      await unlink(this.#at(name));
-      return true;
-    } catch (error) {
-      if (isErrno(error, 'ENOENT')) return true;
-      if (isErrno(error, 'EISDIR', 'EPERM')) return false;
-      throw error;
-    }
-  }
-
-  /**
-   * Unlinks side by side, which takes a third of the time; gives back which of them are folders. Waits for
-   * each, as one that is late would find another folder behind a descriptor that was closed.
-   */
+  /** Unlinks all that are no folders, and gives back the folders. */
   async #unlinkAll(names: readonly EntryName[], { stop, tally }: RemoveOptions): Promise<EntryName[]> {
     stop?.throwIfAborted();
-    const stats = tally && (await Promise.all(names.map((name) => this.#statOrNothing(name))));
-    const unlinked = await Promise.allSettled(names.map((name) => this.#unlink(name)));
-    const isUnlinked = (index: number) => {
-      const result = unlinked[index];
-      return result?.status === 'fulfilled' && result.value;
-    };
-    if (tally) count(tally, stats?.filter((_, index) => isUnlinked(index)) ?? []);
-    for (const result of unlinked) if (result.status === 'rejected') throw result.reason;
-    return names.filter((_, index) => !isUnlinked(index));
+    const breath = new Breath();
+    const folders: EntryName[] = [];
+    for (const name of names) {
+      const stats = lstatSync(this.#at(name), { throwIfNoEntry: false });
+      if (stats?.isDirectory() === true) folders.push(name);
+      else if (stats) await this.#unlink(name, stats, tally);
+      await breath.take();
+    }
+    return folders;
   }
 
-  async #statOrNothing(name: EntryName): Promise<Stats | undefined> {
+  async #unlink(name: EntryName, stats: Stats, tally: Tally | undefined): Promise<void> {
+    const bytes = stats.blocks * blockBytes;
     try {
-      return await this.stat(name);
+      if (bytes > quicklyFreed) await unlink(this.#at(name));
+      else unlinkSync(this.#at(name));
     } catch (error) {
-      if (isErrno(error, 'ENOENT')) return undefined;
-      throw error;
+      if (!isErrno(error, 'ENOENT')) throw error;
+      return;
     }
+    if (!tally) return;
+    tally.files += 1;
+    // Space comes back with the last name of a file.
+    if (stats.nlink === 1) tally.bytes += bytes;
   }
 
   /** Folders of folders are brought up here first, so that no depth is too much for descriptors or path lengths. */
@@ -261,9 +315,9 @@ export class Directory {
       for await (const names of this.batches()) {
         found = true;
         for (const name of await this.#unlinkAll(names, options)) {
-          await this.reclaim(name);
+          this.reclaim(name);
           await within(this.openDirectory(name), (folder) => folder.#clearInto(this, options));
-          await rmdir(this.#at(name));
+          rmdirSync(this.#at(name));
         }
       }
     } while (found);
@@ -272,34 +326,44 @@ export class Directory {
   async #clearInto(above: Directory, options: RemoveOptions): Promise<void> {
     for await (const names of this.batches()) {
       for (const name of await this.#unlinkAll(names, options)) {
-        await this.reclaim(name);
-        await this.rename(name, above, randomUUID());
+        this.reclaim(name);
+        this.rename(name, above, randomUUID());
       }
     }
   }
 
   /** The only place where a name becomes a path, so that no caller can hand in more than one component. */
   #at(name: EntryName): EntryName {
-    const bytes = Buffer.from(name);
-    if (bytes.length === 0 || bytes.includes('/') || ['.', '..'].includes(bytes.toString('latin1'))) {
+    // Its descriptor may be somebody else's by now.
+    if (this.#closed) throw new Error('the folder is closed');
+    // A slash, a dot and two are the same bytes in every text that holds them.
+    const text = typeof name === 'string' ? name : name.toString('latin1');
+    if (text === '' || text === '.' || text === '..' || text.includes('/')) {
       throw new SecboxError('invalid_path', 'An entry of a folder is named by one component.');
     }
     if (typeof name === 'string' && typeof this.#base === 'string') return `${this.#base}/${name}`;
-    return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), bytes]);
+    return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), Buffer.from(name)]);
   }
 }
 
-/** Of entries that were unlinked together: space comes back with the last name of a file. */
-function count(tally: Tally, unlinked: readonly (Stats | undefined)[]): void {
-  const names = new Map<string, number>();
-  for (const stats of unlinked) {
-    if (!stats) continue;
-    const file = `${stats.dev}:${stats.ino}`;
-    const seen = (names.get(file) ?? 0) + 1;
-    names.set(file, seen);
-    tally.files += 1;
-    if (seen === stats.nlink) tally.bytes += stats.blocks * blockBytes;
-  }
+type ListedKind = 'file' | 'directory' | 'other' | 'unknown';
+
+function listedKind(entry: Dirent): ListedKind {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  const isOther =
+    entry.isSymbolicLink() ||
+    entry.isFIFO() ||
+    entry.isSocket() ||
+    entry.isBlockDevice() ||
+    entry.isCharacterDevice();
+  return isOther ? 'other' : 'unknown';
+}
+
+const syncLater = promisify(fsync);
+
+function makeUsable(path: EntryName, stats: Stats): void {
+  if (!usableByOwner(stats)) chmodSync(path, stats.mode | neededByOwner(stats));
 }
 
 /** Whether the owner's own permissions let it read a file, or read and change a folder. */
@@ -313,16 +377,16 @@ function neededByOwner(stats: Stats): number {
   return stats.isFile() ? 0o400 : 0;
 }
 
-/** Opens a folder for the time of `use`, and closes it whatever happens. */
-export async function within<T>(
-  opening: Promise<Directory>,
-  use: (directory: Directory) => Promise<T>,
-): Promise<T> {
-  const directory = await opening;
+/** Has a folder open for the time of `use`, which may be a promise's, and closes it whatever happens. */
+export function within<T>(directory: Directory, use: (directory: Directory) => T): T {
+  let pending = false;
   try {
-    return await use(directory);
+    const used = use(directory);
+    if (!(used instanceof Promise)) return used;
+    pending = true;
+    return used.finally(() => directory.close()) as T;
   } finally {
-    await directory.close();
+    if (!pending) directory.close();
   }
 }
 

@@ -1,27 +1,24 @@
-import type { FileHandle } from 'node:fs/promises';
 import { Directory, type EntryName } from './directory.js';
+import type { OpenFile } from './open-file.js';
 
 /**
  * Opens a regular file below a folder that a program could write: one component at a time, and nothing on
  * the way is followed. Undefined when what is there is no regular file; fails with ENOENT, ENOTDIR or
  * ELOOP when there is no such way.
  */
-export async function openPublished(
-  folder: string,
-  path: readonly EntryName[],
-): Promise<FileHandle | undefined> {
-  let directory = await Directory.open(folder);
+export function openPublished(folder: string, path: readonly EntryName[]): OpenFile | undefined {
+  let directory = Directory.open(folder);
   try {
     for (const name of path.slice(0, -1)) {
       const above = directory;
-      directory = await above.openDirectory(name);
-      await above.close();
+      directory = above.openDirectory(name);
+      above.close();
     }
-    const file = await directory.openFile(path.at(-1) ?? '');
-    if ((await file.stat()).isFile()) return file;
-    await file.close();
+    const file = directory.openFile(path.at(-1) ?? '');
+    if (file.stat().isFile()) return file;
+    file.close();
     return undefined;
   } finally {
-    await directory.close();
+    directory.close();
   }
 }

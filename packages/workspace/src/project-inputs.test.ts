@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,17 +41,17 @@ describe('the inputs of a project', () => {
     hashes = new ContentHashes();
     contents = new ContentStore(at('contents'));
     projectInputs = new ProjectInputs({ folder: at('inputs'), contents, hashes });
-    inputs = await Directory.open(at('inputs'));
-    staging = await Directory.open(at('staging'));
+    inputs = Directory.open(at('inputs'));
+    staging = Directory.open(at('staging'));
   });
 
   afterEach(async () => {
     const [staged, outside] = [await readdir(at('staging')), await readdir(at('outside'))];
-    await inputs.close();
-    await staging.close();
+    inputs.close();
+    staging.close();
     await rm(temporary, { recursive: true });
     // Whatever came of the inputs, nothing waits in the staging folder and nothing is held open.
-    expect({ staged, outside, open: await openBelow(temporary) }).toEqual({
+    expect({ staged, outside, open: openBelow(temporary) }).toEqual({
       staged: [],
       outside: [],
       open: [],
@@ -100,9 +101,9 @@ describe('the inputs of a project', () => {
     await write([input('a', 'one'), input('b', 'one'), input('c', 'two')]);
     await write([input('a', 'three')]);
     for (const content of ['one', 'two', 'three']) {
-      const kept = await contents.open(sha256(content));
-      expect(await kept.readFile('utf8')).toBe(content);
-      await kept.close();
+      const kept = contents.open(sha256(content));
+      expect((await kept.readAll()).toString('utf8')).toBe(content);
+      kept.close();
     }
     const [a, b, kept] = await Promise.all(
       ['inputs/b', 'inputs/c', `contents/${sha256('one').slice(0, 2)}/${sha256('one')}`].map((path) =>
@@ -111,7 +112,7 @@ describe('the inputs of a project', () => {
     );
     expect([a?.ino, a?.nlink]).toEqual([kept?.ino, 2]);
     expect(b?.ino).not.toBe(kept?.ino);
-    await expect(contents.open(sha256('never'))).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(() => contents.open(sha256('never'))).toThrow(expect.objectContaining({ code: 'ENOENT' }));
   });
 
   test('takes over a staged file, and finds it again when it is done twice', async () => {
@@ -229,12 +230,12 @@ describe('the inputs of a project', () => {
 
   test('whoever had the old file open still reads the old one', async () => {
     await write([input('file', 'old')]);
-    const old = await inputs.openFile('file');
+    const old = inputs.openFile('file');
     try {
       await write([input('file', 'newer')]);
-      expect(await old.readFile('utf8')).toBe('old');
+      expect((await old.readAll()).toString('utf8')).toBe('old');
     } finally {
-      await old.close();
+      old.close();
     }
   });
 
@@ -292,9 +293,9 @@ describe('the inputs of a project', () => {
     const path = Array<string>(32).fill('d').join('/');
     const opened: number[] = [];
     const rename = staging.rename.bind(staging);
-    staging.rename = async (name, to, toName) => {
-      opened.push((await openBelow(at('inputs/d'))).length);
-      await rename(name, to, toName);
+    staging.rename = (name, to, toName) => {
+      opened.push(openBelow(at('inputs/d')).length);
+      rename(name, to, toName);
     };
     await write([input(path)]);
     expect(Math.max(...opened)).toBe(1);
@@ -339,10 +340,14 @@ describe('inputs of one request', () => {
   });
 });
 
-async function openBelow(path: string): Promise<string[]> {
-  const descriptors = await readdir('/proc/self/fd');
-  const targets = await Promise.all(
-    descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
-  );
+function openBelow(path: string): string[] {
+  const targets = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      // The one that listed them.
+      return '';
+    }
+  });
   return targets.filter((target) => target.startsWith(path));
 }

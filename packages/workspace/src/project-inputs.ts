@@ -4,6 +4,7 @@ import { type ContentHashes } from './content-hashes.js';
 import type { ContentStore } from './content-store.js';
 import { Directory, isErrno, within } from './directory.js';
 import { entryKind, entryPath, type EntryKind, type EntryPath } from './entry.js';
+import { inParentOf } from './folder-walk.js';
 import type { RelativePath } from './relative-path.js';
 
 /** A file that a request brings along, received whole. */
@@ -48,7 +49,8 @@ export class ProjectInputs {
   }
 
   /** Whether writing these would change a content that is there; adding one changes nothing. */
-  wouldChange(files: readonly InputFile[]): Promise<boolean> {
+  async wouldChange(files: readonly InputFile[]): Promise<boolean> {
+    if (files.length === 0) return false;
     return this.#open(async (inputs) => {
       for (const file of files) {
         const found = await this.#find(inputs, file.path);
@@ -65,6 +67,7 @@ export class ProjectInputs {
    * after it was cut off at any point.
    */
   async write(files: readonly InputFile[], staging: Directory): Promise<void> {
+    if (files.length === 0) return;
     const write = async (inputs: Directory) => {
       await this.#assertWritable(inputs, files);
       for (const [index, file] of files.entries()) {
@@ -130,17 +133,17 @@ export class ProjectInputs {
   async #tell(folder: Directory, name: Buffer, stats: BigIntStats) {
     const kind = entryKind(stats);
     if (kind !== 'file' && kind !== 'directory') return { kind };
-    if (isSecret(stats)) return { secret: true } as const;
+    if (isSecretInput(stats)) return { secret: true } as const;
     const sha256 = this.#hashes.find(stats) ?? (await this.#hash(folder, name));
     return { size: Number(stats.size), sha256 };
   }
 
   async #hash(folder: Directory, name: Buffer | string): Promise<string> {
-    const file = await folder.openFile(name);
+    const file = folder.openFile(name);
     try {
       return await this.#hashes.of(file);
     } finally {
-      await file.close();
+      file.close();
     }
   }
 
@@ -149,13 +152,12 @@ export class ProjectInputs {
     inputs: Directory,
     path: RelativePath,
   ): Promise<'nothing' | 'blocked' | { readonly sha256?: string; readonly secret?: boolean }> {
-    const open = (parent: Directory, name: string) => parent.openDirectory(name);
     try {
-      return await inParentOf(path, inputs, open, async (folder, name) => {
-        const stats = await folder.stat(name);
+      return await inParentOf(path, inputs, async (folder, name) => {
+        const stats = folder.stat(name);
         if (stats.isDirectory()) return 'blocked';
         if (!stats.isFile()) return {};
-        return { sha256: await this.#hash(folder, name), secret: isSecret(stats) };
+        return { sha256: await this.#hash(folder, name), secret: isSecretInput(stats) };
       });
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return 'nothing';
@@ -168,18 +170,18 @@ export class ProjectInputs {
     const { content, secret, sha256, size } = file;
     if (secret) {
       if (!Buffer.isBuffer(content)) throw new Error('a secret input is never staged in the clear');
-      await writeWhole(staging, name, content, secretMode);
+      await staging.writeFile(name, secretMode, content);
       return;
     }
     // Also when it was staged: an earlier try may have handed it over already.
-    if (!(await this.#contents.has(sha256, size))) {
+    if (!this.#contents.has(sha256, size)) {
       const staged = Buffer.isBuffer(content) ? name : content.staged;
-      if (Buffer.isBuffer(content)) await writeWhole(staging, name, content, plainMode);
-      if ((await staging.stat(staged)).size !== size) throw new Error(`${staged} is not what was received`);
-      await this.#contents.adopt(staging, staged, sha256);
+      if (Buffer.isBuffer(content)) await staging.writeFile(name, plainMode, content);
+      if (staging.stat(staged).size !== size) throw new Error(`${staged} is not what was received`);
+      this.#contents.adopt(staging, staged, sha256);
     }
     await this.#contents.place(sha256, staging, name);
-    this.#hashes.remember(await staging.bigStat(name), sha256);
+    this.#hashes.remember(staging.bigStat(name), sha256);
   }
 
   #open<T>(use: (inputs: Directory) => Promise<T>): Promise<T> {
@@ -187,17 +189,9 @@ export class ProjectInputs {
   }
 }
 
-function isSecret({ mode }: { readonly mode: number | bigint }): boolean {
+/** Whether a file of the inputs is one that is told to nobody. */
+export function isSecretInput({ mode }: { readonly mode: number | bigint }): boolean {
   return (Number(mode) & 0o777) === secretMode;
-}
-
-async function writeWhole(staging: Directory, name: string, content: Buffer, mode: number): Promise<void> {
-  const file = await staging.createFile(name, mode);
-  try {
-    await file.writeFile(content);
-  } finally {
-    await file.close();
-  }
 }
 
 async function moveInto(
@@ -208,36 +202,13 @@ async function moveInto(
 ): Promise<void> {
   try {
     const make = (parent: Directory, name: string) => parent.ensureDirectory(name, 0o755);
-    await inParentOf(path, inputs, make, (folder, name) => staging.rename(ready, folder, name));
+    await inParentOf(path, inputs, (folder, name) => staging.rename(ready, folder, name), make);
     // Renaming a file onto another link to the same content does nothing: the staged name stays.
     await staging.remove(ready);
   } catch (error) {
     await staging.remove(ready);
     if (isErrno(error, 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST')) throw blocked(path);
     throw error;
-  }
-}
-
-/**
- * Walks to the folder of a file, and lets go of each one once it is in the next: a path may be deeper
- * than there are descriptors.
- */
-async function inParentOf<T>(
-  path: RelativePath,
-  inputs: Directory,
-  step: (parent: Directory, name: string) => Promise<Directory>,
-  use: (folder: Directory, name: string) => Promise<T>,
-): Promise<T> {
-  let folder = inputs;
-  try {
-    for (const component of path.slice(0, -1)) {
-      const parent = folder;
-      folder = await step(parent, component);
-      if (parent !== inputs) await parent.close();
-    }
-    return await use(folder, path.at(-1) ?? '');
-  } finally {
-    if (folder !== inputs) await folder.close();
   }
 }
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Directory } from './directory.js';
-import { publishResults, reservedNames, setReservedNamesAside } from './publish-results.js';
+import { finishPublishing, publishResults, reservedNames, setReservedNamesAside } from './publish-results.js';
 
 describe('the results of an exec', () => {
   let temporary: string;
@@ -15,13 +16,13 @@ describe('the results of an exec', () => {
     temporary = await mkdtemp(join(tmpdir(), 'secbox-publish-'));
     await mkdir(at('artifacts'));
     await mkdir(at('spool'));
-    artifacts = await Directory.open(at('artifacts'));
-    spool = await Directory.open(at('spool'));
+    artifacts = Directory.open(at('artifacts'));
+    spool = Directory.open(at('spool'));
   });
 
   afterEach(async () => {
-    await artifacts.close();
-    await spool.close();
+    artifacts.close();
+    spool.close();
     await rm(temporary, { recursive: true });
   });
 
@@ -54,15 +55,77 @@ describe('the results of an exec', () => {
     await spoolOutput();
     const moved: string[] = [];
     const rename = spool.rename.bind(spool);
-    spool.rename = async (name, to, toName) => {
+    spool.rename = (name, to, toName) => {
       moved.push(toName.toString());
       // What a crash right before this step would leave behind.
-      expect(await readdir(at('artifacts'))).not.toContain('meta.json');
-      await rename(name, to, toName);
+      expect(readdirSync(at('artifacts'))).not.toContain('meta.json');
+      rename(name, to, toName);
     };
     await publishResults(spool, artifacts, documents);
     expect(moved.at(-1)).toBe('meta.json');
     expect([...moved].sort()).toEqual([...reservedNames].sort());
+  });
+
+  test('are published by the next try where one was cut off', async () => {
+    await spoolOutput();
+    const rename = spool.rename.bind(spool);
+    for (const cutOffAt of reservedNames) {
+      spool.rename = (name, to, toName) => {
+        if (toName === cutOffAt) throw new Error('no room');
+        rename(name, to, toName);
+      };
+      await expect(publishResults(spool, artifacts, documents)).rejects.toThrow('no room');
+      // As a disk that was full leaves it.
+      await writeFile(at('spool/meta.json'), '{"cut');
+    }
+    spool.rename = rename;
+    await publishResults(spool, artifacts, documents);
+    expect(await readFile(at('artifacts/stdout.txt'), 'utf8')).toBe('out');
+    expect(JSON.parse(await readFile(at('artifacts/meta.json'), 'utf8'))).toEqual(documents.meta);
+    expect(await readdir(at('spool'))).toEqual([]);
+  });
+
+  test.each(reservedNames)(
+    'are published by the next server where one was killed at %s',
+    async (cutOffAt) => {
+      await spoolOutput();
+      const rename = spool.rename.bind(spool);
+      spool.rename = (name, to, toName) => {
+        if (toName === cutOffAt) throw new Error('killed');
+        rename(name, to, toName);
+      };
+      await expect(publishResults(spool, artifacts, documents)).rejects.toThrow('killed');
+      spool.rename = rename;
+      for (let times = 0; times < 2; times += 1) {
+        expect(await finishPublishing(spool, artifacts)).toEqual(documents);
+        expect((await readdir(at('artifacts'))).sort()).toEqual([...reservedNames].sort());
+        expect(await readFile(at('artifacts/stdout.txt'), 'utf8')).toBe('out');
+        expect(await readdir(at('spool'))).toEqual([]);
+      }
+    },
+  );
+
+  test('are not taken for begun by what the program planted, nor by a document that was cut off', async () => {
+    await spoolOutput();
+    for (const name of ['manifest.json', 'meta.json'])
+      await writeFile(at(`artifacts/${name}`), '{"forged":1}');
+    expect(await finishPublishing(spool, artifacts)).toBeUndefined();
+    await writeFile(at('spool/manifest.json'), '{}');
+    await writeFile(at('spool/meta.json'), '{"cut');
+    expect(await finishPublishing(spool, artifacts)).toBeUndefined();
+    expect(await readFile(at('spool/stdout.txt'), 'utf8')).toBe('out');
+    expect((await readdir(at('artifacts'))).sort()).toEqual(['manifest.json', 'meta.json']);
+  });
+
+  test('go back into the spool where a power cut emptied their documents', async () => {
+    await spoolOutput();
+    await publishResults(spool, artifacts, documents);
+    await writeFile(at('artifacts/meta.json'), '');
+    expect(await finishPublishing(spool, artifacts)).toBeUndefined();
+    expect(await readFile(at('spool/stdout.txt'), 'utf8')).toBe('out');
+    expect(await readdir(at('artifacts'))).toEqual([]);
+    await publishResults(spool, artifacts, documents);
+    expect(await finishPublishing(spool, artifacts)).toEqual(documents);
   });
 
   test('without the output there is no meta.json', async () => {
@@ -77,7 +140,7 @@ describe('the results of an exec', () => {
     await writeFile(at('artifacts/stdout.txt'), 'planted');
     await mkdir(at('artifacts/manifest.json/folder'), { recursive: true });
     await symlink(outside, at('artifacts/meta.json'));
-    const setAside = await setReservedNamesAside(artifacts);
+    const setAside = setReservedNamesAside(artifacts);
     expect(setAside).toEqual([
       { name: 'stdout.txt', kept_as: 'stdout.txt.from-exec' },
       { name: 'manifest.json', kept_as: 'manifest.json.from-exec' },
@@ -96,7 +159,7 @@ describe('the results of an exec', () => {
     await writeFile(at('artifacts/meta.json'), '1');
     await writeFile(at('artifacts/meta.json.from-exec'), '2');
     await mkdir(at('artifacts/meta.json.from-exec.2'));
-    expect(await setReservedNamesAside(artifacts)).toEqual([
+    expect(setReservedNamesAside(artifacts)).toEqual([
       { name: 'meta.json', kept_as: 'meta.json.from-exec.3' },
     ]);
     expect(await readFile(at('artifacts/meta.json.from-exec.3'), 'utf8')).toBe('1');
@@ -107,14 +170,14 @@ describe('the results of an exec', () => {
     for (const end of ['', '.from-exec', '.from-exec.2', '.from-exec.3', '.from-exec.4']) {
       await writeFile(at(`artifacts/meta.json${end}`), end);
     }
-    const [moved] = await setReservedNamesAside(artifacts);
+    const [moved] = setReservedNamesAside(artifacts);
     expect(moved?.kept_as).toMatch(/^meta\.json\.from-exec\.[0-9a-f-]{36}$/);
     expect(await readFile(at(`artifacts/${moved?.kept_as ?? ''}`), 'utf8')).toBe('');
   });
 
   test('nothing is set aside where nothing was planted', async () => {
     await writeFile(at('artifacts/stdout.txt.from-exec'), 'theirs');
-    expect(await setReservedNamesAside(artifacts)).toEqual([]);
+    expect(setReservedNamesAside(artifacts)).toEqual([]);
     expect(await readdir(at('artifacts'))).toEqual(['stdout.txt.from-exec']);
   });
 });

@@ -35,22 +35,22 @@ async function left(): Promise<string[]> {
   return entries;
 }
 
-async function take(name: string) {
-  const entry = await trash.take(folder, name);
+function take(name: string) {
+  const entry = trash.take(folder, name);
   if (!entry) throw new Error('nothing was taken');
   return entry;
 }
 
 test('what is not there is not taken', async () => {
-  expect(await trash.take(folder, 'x')).toBeUndefined();
-  expect(await trash.take(join(folder, 'none'), 'x')).toBeUndefined();
+  expect(trash.take(folder, 'x')).toBeUndefined();
+  expect(trash.take(join(folder, 'none'), 'x')).toBeUndefined();
   expect(await left()).toEqual([]);
 });
 
 test('what is taken is gone from its place at once, and is its taker’s to empty', async () => {
   await mkdir(join(folder, 'x/deep'), { recursive: true });
   await writeFile(join(folder, 'x/deep/file'), 'x');
-  const entry = await take('x');
+  const entry = take('x');
   expect(await readdir(folder)).toEqual([]);
   expect(await left()).toEqual([]);
   const tally = { files: 0, bytes: 0 };
@@ -61,8 +61,8 @@ test('what is taken is gone from its place at once, and is its taker’s to empt
 test('what was left is found by the next, once', async () => {
   await mkdir(join(folder, 'x'));
   await writeFile(join(folder, 'y'), '');
-  trash.leave(await take('x'));
-  await take('y');
+  trash.leave(take('x'));
+  take('y');
   const another = new Trash(join(temporary, 'trash'));
   expect(await left()).toHaveLength(1);
   expect(await left()).toEqual([]);
@@ -78,7 +78,7 @@ test('a tree is emptied in pieces when it is stopped', async () => {
   for (let n = 0; n < 1000; n += 1) await writeFile(join(folder, 'x', String(n)), '');
   const tally = { files: 0, bytes: 0 };
   const stop = new AbortController();
-  const entry = await take('x');
+  const entry = take('x');
   const stopped = trash.empty(entry, tally, stop.signal);
   stop.abort();
   expect(await stopped).toBe(false);
@@ -113,7 +113,7 @@ open('bottom', 'w').close()
     { cwd: folder },
   );
   const tally = { files: 0, bytes: 0 };
-  expect(await trash.empty(await take('x'), tally)).toBe(true);
+  expect(await trash.empty(take('x'), tally)).toBe(true);
   expect(await inTrash()).toEqual([]);
   expect(await readFile(join(outside, 'kept'), 'utf8')).toBe('kept');
   expect(tally.files).toBe(6 + 1 + 3000 + 1);
@@ -123,13 +123,15 @@ test('a link in a folder’s place is itself what is removed', async () => {
   const outside = join(temporary, 'outside');
   await mkdir(outside);
   await symlink(outside, join(folder, 'x'));
-  await trash.empty(await take('x'), { files: 0, bytes: 0 });
+  await trash.empty(take('x'), { files: 0, bytes: 0 });
   expect((await lstat(outside)).isDirectory()).toBe(true);
   await symlink(outside, join(temporary, 'linked'));
   await writeFile(join(outside, 'y'), '');
-  await expect(trash.take(join(temporary, 'linked'), 'y')).rejects.toMatchObject({
-    code: expect.stringMatching(/ENOTDIR|ELOOP/),
-  });
+  expect(() => trash.take(join(temporary, 'linked'), 'y')).toThrow(
+    expect.objectContaining({
+      code: expect.stringMatching(/ENOTDIR|ELOOP/),
+    }),
+  );
   expect(await readdir(outside)).toEqual(['y']);
 });
 
@@ -141,6 +143,6 @@ test('the space of a file counts with its last name', async () => {
   await link(join(folder, 'x/one'), join(folder, 'x/two'));
   await link(join(folder, 'x/kept'), join(temporary, 'elsewhere'));
   const tally = { files: 0, bytes: 0 };
-  await trash.empty(await take('x'), tally);
+  await trash.empty(take('x'), tally);
   expect(tally).toEqual({ files: 3, bytes: blocks * 512 });
 });

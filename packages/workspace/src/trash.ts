@@ -19,11 +19,11 @@ export class Trash {
   }
 
   /** Undefined when there is nothing of that name. Whoever takes something empties it, or leaves it. */
-  async take(folder: string, name: string): Promise<TrashEntry | undefined> {
+  take(folder: string, name: string): TrashEntry | undefined {
     const entry = randomUUID() as string as TrashEntry;
     this.#claimed.add(entry);
     try {
-      await within(Directory.open(folder), (from) =>
+      within(Directory.open(folder), (from) =>
         within(Directory.open(this.#path), (trash) => from.rename(name, trash, entry)),
       );
       return entry;

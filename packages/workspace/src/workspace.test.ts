@@ -24,7 +24,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sandboxOwner } from './owner.js';
 import { createPathAdapter } from './path-adapter/path-adapter.js';
-import { type ExecPlace, Workspace } from './workspace.js';
+import { newSlotId } from './slot-id.js';
+import type { ExecPlace } from './places.js';
+import { Workspace } from './workspace.js';
 
 jest.setTimeout(60_000);
 
@@ -74,7 +76,7 @@ describe('Workspace', () => {
     expect(await modeOf(root)).toBe(0o700);
     expect(await modeOf(below('spool'))).toBe(0o700);
     const execId = newExecId();
-    const folders = await workspace.prepare(placeOf(execId));
+    const folders = workspace.prepare(placeOf(execId));
     await writeFile(join(folders.inputs, 'kept'), 'kept');
     expect((await open()).foldersOf(placeOf(execId))).toEqual(folders);
     expect(await readFile(join(folders.inputs, 'kept'), 'utf8')).toBe('kept');
@@ -87,13 +89,14 @@ describe('Workspace', () => {
   });
 
   test('has folders of no project to try things out in, and removes them with all that is there', async () => {
-    const { mounts, work, disk } = await workspace.prepareSelfTest();
-    expect({ mounts, work, disk }).toEqual({
+    const { mounts, inputs, work, disk } = workspace.prepareSelfTest();
+    expect({ mounts, inputs, work, disk }).toEqual({
       mounts: {
         inputs: below('self-test', 'inputs'),
         work: below('self-test', 'work'),
         artifacts: below('self-test', 'artifacts'),
       },
+      inputs: below('self-test', 'inputs'),
       work: below('self-test', 'work'),
       disk: below('self-test', 'disk'),
     });
@@ -103,9 +106,20 @@ describe('Workspace', () => {
     expect((await readdir(root)).sort()).toEqual(['projects', 'removed', 'spool']);
   });
 
+  test('knows where the slots of waiting containers lie, each by an id of its own', () => {
+    const slot = newSlotId();
+    expect(newSlotId()).not.toBe(slot);
+    expect(workspace.slotsRoot).toBe(below('slots'));
+    expect(workspace.slotMounts(slot)).toEqual({
+      inputs: below('slots', slot, 'inputs'),
+      work: below('slots', slot, 'work'),
+      artifacts: below('slots', slot, 'artifacts'),
+    });
+  });
+
   test('prepares the folders of an exec, and hands over those that programs write', async () => {
     const execId = newExecId();
-    const folders = await workspace.prepare(placeOf(execId));
+    const folders = workspace.prepare(placeOf(execId));
     const home = below('projects', 'project-1');
     expect(folders).toEqual({
       mounts: {
@@ -134,17 +148,17 @@ describe('Workspace', () => {
 
   test('prepares again without a change', async () => {
     const execId = newExecId();
-    const folders = await workspace.prepare(placeOf(execId));
+    const folders = workspace.prepare(placeOf(execId));
     await writeFile(join(folders.mounts.work, 'file'), 'kept');
-    expect(await workspace.prepare(placeOf(execId))).toEqual(folders);
+    expect(workspace.prepare(placeOf(execId))).toEqual(folders);
     expect(await readFile(join(folders.mounts.work, 'file'), 'utf8')).toBe('kept');
   });
 
   test('mends a work folder that a program made unusable', async () => {
-    const { mounts } = await workspace.prepare(placeOf(newExecId()));
+    const { mounts } = workspace.prepare(placeOf(newExecId()));
     await writeFile(join(mounts.work, 'file'), 'kept');
     await chmod(mounts.work, 0o000);
-    await workspace.prepare(placeOf(newExecId()));
+    workspace.prepare(placeOf(newExecId()));
     expect(await modeOf(mounts.work)).toBe(0o755);
     expect(await readFile(join(mounts.work, 'file'), 'utf8')).toBe('kept');
   });
@@ -156,7 +170,7 @@ describe('Workspace', () => {
     const one = newExecId();
     await Promise.all(
       Array.from({ length: 50 }, async () => {
-        const { mounts, spool } = await workspace.prepare(placeOf(idFrom(one)));
+        const { mounts, spool } = workspace.prepare(placeOf(idFrom(one)));
         // What is handed out is ready, whoever of the fifty made it.
         for (const path of [mounts.work, mounts.artifacts]) {
           expect(await lstat(path)).toMatchObject({ uid: theirUid });
@@ -172,7 +186,7 @@ describe('Workspace', () => {
   test.each(['a', '0', 'a..b', 'a.', 'user@host', 'A-_.@', 'x'.repeat(128)])(
     'the id %j is one folder',
     async (id) => {
-      const { inputs } = await workspace.prepare(placeOf(newExecId(), parseProjectId(id)));
+      const { inputs } = workspace.prepare(placeOf(newExecId(), parseProjectId(id)));
       expect(dirname(dirname(inputs))).toBe(below('projects'));
       expect(await readdir(below('projects'))).toEqual([id]);
     },
@@ -188,8 +202,10 @@ describe('Workspace', () => {
         expect.objectContaining(refused),
       );
       expect(() => workspace.foldersOf(placeOf(id as ExecId))).toThrow(expect.objectContaining(refused));
-      await expect(workspace.prepare(placeOf(newExecId(), id as ProjectId))).rejects.toMatchObject(refused);
-      await expect(workspace.prepare(placeOf(id as ExecId))).rejects.toMatchObject(refused);
+      expect(() => workspace.prepare(placeOf(newExecId(), id as ProjectId))).toThrow(
+        expect.objectContaining(refused),
+      );
+      expect(() => workspace.prepare(placeOf(id as ExecId))).toThrow(expect.objectContaining(refused));
       expect(await readdir(temporary, { recursive: true })).toEqual(before);
     },
   );
@@ -205,14 +221,16 @@ describe('Workspace', () => {
     ['the exec’s spool', (execId: ExecId) => ['spool', execId]],
   ])('%s replaced by a link is refused, and nothing is made where it points (case 4)', async (_what, at) => {
     const execId = newExecId();
-    await workspace.prepare(placeOf(execId));
+    workspace.prepare(placeOf(execId));
     const path = below(...at(execId));
     for (const target of [outside, join(outside, 'dangling')]) {
       await rename(path, `${path}.aside`);
       await symlink(target, path);
-      await expect(workspace.prepare(placeOf(execId))).rejects.toMatchObject({
-        code: expect.stringMatching(/^(ENOTDIR|ELOOP)$/),
-      });
+      expect(() => workspace.prepare(placeOf(execId))).toThrow(
+        expect.objectContaining({
+          code: expect.stringMatching(/^(ENOTDIR|ELOOP)$/),
+        }),
+      );
       await rm(path);
       await rename(`${path}.aside`, path);
     }
@@ -223,8 +241,8 @@ describe('Workspace', () => {
 
   test('gives every tenant but the first a root of its own', async () => {
     const [one, other] = [newExecId(), newExecId()];
-    await workspace.prepare(placeOf(one));
-    const folders = await workspace.prepare({ ...placeOf(other), tenant: parseTenantId('acme') });
+    workspace.prepare(placeOf(one));
+    const folders = workspace.prepare({ ...placeOf(other), tenant: parseTenantId('acme') });
     const home = below('tenants', 'acme', 'projects', 'project-1');
     expect(folders).toMatchObject({
       mounts: { inputs: join(home, 'inputs'), work: join(home, 'work') },
@@ -248,14 +266,16 @@ describe('Workspace', () => {
   test('a file where a folder belongs is refused', async () => {
     await mkdir(below('projects', project));
     await writeFile(below('projects', project, 'work'), 'file');
-    await expect(workspace.prepare(placeOf(newExecId()))).rejects.toMatchObject({ code: 'ENOTDIR' });
+    expect(() => workspace.prepare(placeOf(newExecId()))).toThrow(
+      expect.objectContaining({ code: 'ENOTDIR' }),
+    );
     expect(await readFile(below('projects', project, 'work'), 'utf8')).toBe('file');
   });
 
   test('removes one spool and no other, and one that is not there', async () => {
     const [one, other] = [newExecId(), newExecId()];
-    const { spool } = await workspace.prepare(placeOf(one));
-    await workspace.prepare(placeOf(other));
+    const { spool } = workspace.prepare(placeOf(one));
+    workspace.prepare(placeOf(other));
     await writeFile(join(spool, 'stdout.txt'), 'x');
     await workspace.removeSpool(one);
     await workspace.removeSpool(one);

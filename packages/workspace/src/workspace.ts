@@ -1,19 +1,23 @@
-import { mkdir } from 'node:fs/promises';
-import {
-  defaultTenant,
-  parseTenantId,
-  SecboxError,
-  type ExecId,
-  type ProjectId,
-  type TenantId,
-} from '@secbox/contracts';
+import { dirname } from 'node:path';
+import { defaultTenant, isExecId, parseTenantId, type ExecId, type TenantId } from '@secbox/contracts';
 import { ContentHashes } from './content-hashes.js';
 import { ContentStore } from './content-store.js';
 import { Directory, isErrno, type Owner, within } from './directory.js';
-import type { MountSource, WorkspaceMounts } from './mounts.js';
+import { LayeredPlaces, product } from './layered-places.js';
+import { mountSource, type WorkspaceMounts } from './mounts.js';
+import { isAsMade, makeRoot } from './made-folders.js';
 import type { AdaptedPath, PathAdapter } from './path-adapter/path-adapter.js';
+import type {
+  ExecPlace,
+  ProjectArea,
+  ProjectPlace,
+  ExecFolders,
+  SelfTestFolders,
+  SelfTestName,
+} from './places.js';
 import { ProjectInputs } from './project-inputs.js';
 import { SharedLock } from './shared-lock.js';
+import type { SlotId } from './slot-id.js';
 import { Trash, type TrashEntry } from './trash.js';
 
 export interface WorkspaceOptions {
@@ -23,33 +27,10 @@ export interface WorkspaceOptions {
   readonly owner?: Owner;
 }
 
-/** Whose exec it is. */
-export interface ExecPlace {
-  readonly tenant: TenantId;
-  readonly projectId: ProjectId;
-  readonly execId: ExecId;
-}
-
-export type ProjectPlace = Pick<ExecPlace, 'tenant' | 'projectId'>;
-
-/** Where one exec's files are on this host. */
-export interface ExecFolders {
-  readonly mounts: WorkspaceMounts;
-  readonly inputs: string;
-  readonly work: string;
-  readonly artifacts: string;
-  /** Where the image lies that is mounted as the project's work, on systems that can. */
-  readonly disk: string;
-  /** Outside every mount: what the exec prints goes here until nothing of it can write any more. */
-  readonly spool: string;
-}
-
-export type SelfTestFolders = Pick<ExecFolders, 'mounts' | 'work' | 'disk'>;
-
 const ours = 0o755;
 const secret = 0o700;
 const theirs = 0o755;
-const selfTest = 'self-test';
+const slots = 'slots';
 const removed = 'removed';
 
 /**
@@ -76,49 +57,65 @@ export class Workspace {
 
   static async open(options: WorkspaceOptions): Promise<Workspace> {
     const workspace = new Workspace(options);
-    await makeRoot(workspace.root);
-    await within(Directory.open(workspace.root), async (root) => {
-      await within(root.ensureDirectory('spool', secret), closeAtOnce);
-      await within(root.ensureDirectory('projects', ours), closeAtOnce);
-      await within(root.ensureDirectory(removed, secret), closeAtOnce);
+    await makeRoot(workspace.root, secret);
+    within(Directory.open(workspace.root), (root) => {
+      root.ensureDirectory('spool', secret).close();
+      root.ensureDirectory('projects', ours).close();
+      root.ensureDirectory(removed, secret).close();
     });
     return workspace;
   }
 
   /** Makes what is missing of the project's folders, and the exec's own. */
-  async prepare(place: ExecPlace): Promise<ExecFolders> {
-    const folders = this.foldersOf(place);
-    await within(this.#openTenant(place.tenant), async (tenant) => {
-      await within(tenant.ensureDirectory('contents', ours), closeAtOnce);
-      await within(tenant.ensureDirectory('projects', ours), (projects) =>
-        within(projects.ensureDirectory(place.projectId, ours), async (project) => {
-          await within(project.ensureDirectory('inputs', ours), closeAtOnce);
-          await within(project.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
-          await within(project.ensureDirectory('artifacts', ours), (artifacts) =>
-            within(artifacts.ensureDirectory(place.execId, theirs, this.#owner), closeAtOnce),
-          );
-        }),
-      );
-    });
-    await within(this.openSpool(place.execId), closeAtOnce);
+  prepare(place: ExecPlace, folders = this.foldersOf(place)): ExecFolders {
+    const published = dirname(folders.artifacts);
+    // Nearly always they are, and then to look is all there is to do.
+    const inOrder =
+      isAsMade(folders.inputs, ours) &&
+      isAsMade(folders.work, theirs, this.#owner) &&
+      isAsMade(published, ours);
+    if (!inOrder) this.#prepareProject(place);
+    within(Directory.open(published), (artifacts) =>
+      artifacts.makeDirectory(place.execId, theirs, this.#owner).close(),
+    );
+    this.openSpool(place.execId).close();
     return folders;
   }
 
-  foldersOf({ tenant, projectId, execId }: ExecPlace): ExecFolders {
+  #prepareProject({ tenant, projectId }: ProjectPlace): void {
+    within(this.#openTenant(tenant), (root) => {
+      root.ensureDirectory('contents', ours).close();
+      within(root.ensureDirectory('projects', ours), (projects) =>
+        within(projects.ensureDirectory(projectId, ours), (project) => {
+          project.ensureDirectory('inputs', ours).close();
+          project.ensureDirectory('work', theirs, this.#owner).close();
+          project.ensureDirectory('artifacts', ours).close();
+        }),
+      );
+    });
+  }
+
+  foldersOf({ tenant, projectId, execId, readOnlyWork }: ExecPlace): ExecFolders {
     const at = (...components: string[]) => this.#below(tenant, 'projects', projectId, ...components);
-    const [inputs, artifacts] = [at('inputs'), at('artifacts', execId)];
+    const [inputs, work, artifacts] = [at('inputs'), at('work'), at('artifacts', execId)];
     return {
       mounts: {
         inputs: mountSource(inputs),
-        work: mountSource(at('work')),
+        work: mountSource(work),
         artifacts: mountSource(artifacts),
+        ...(readOnlyWork === true ? { readOnlyWork } : {}),
       },
       inputs: inputs.hostPathNative,
-      work: at('work').hostPathNative,
+      work: work.hostPathNative,
       artifacts: artifacts.hostPathNative,
       disk: this.#below(tenant, 'disks', projectId).hostPathNative,
       spool: this.spoolOf(execId),
     };
+  }
+
+  /** Where a tenant's execs over layered skills and in general sandboxes are at work. */
+  layered(tenant: TenantId): LayeredPlaces {
+    return new LayeredPlaces((...components) => this.#below(tenant, ...components));
   }
 
   /** The input files of a project whose folders are there. */
@@ -135,6 +132,11 @@ export class Workspace {
     return new ContentStore(this.#below(tenant, 'contents').hostPathNative, this.#contentsLock);
   }
 
+  /** Where what an exec leaves behind lies. */
+  artifactsFolder({ tenant, projectId, execId }: ExecPlace): string {
+    return this.#below(tenant, 'projects', projectId, 'artifacts', execId).hostPathNative;
+  }
+
   /** Where the artifacts of a project's execs lie, each in a folder by its id. */
   artifactsOf({ tenant, projectId }: ProjectPlace): string {
     return this.#below(tenant, 'projects', projectId, 'artifacts').hostPathNative;
@@ -146,6 +148,24 @@ export class Workspace {
       work: this.#below(tenant, 'projects', projectId, 'work').hostPathNative,
       disk: this.#below(tenant, 'disks', projectId).hostPathNative,
     };
+  }
+
+  /** One of the folders of a project; undefined when there is none. */
+  areaOf({ tenant, projectId }: ProjectPlace, area: ProjectArea): string | undefined {
+    const folder = this.#below(tenant, 'projects', projectId, area).hostPathNative;
+    try {
+      Directory.open(folder).close();
+      return folder;
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return undefined;
+      throw error;
+    }
+  }
+
+  /** The folder of a tenant's skills as files and of its general sandboxes, which is made when it is not there. */
+  productOf(tenant: TenantId): string {
+    within(this.#openTenant(tenant), (root) => root.ensureDirectory(product, ours).close());
+    return this.#below(tenant, product).hostPathNative;
   }
 
   /** Every tenant that has a folder. */
@@ -176,20 +196,54 @@ export class Workspace {
   }
 
   /** Puts an exec's files into the trash; undefined when there are none. */
-  discardArtifacts(place: ExecPlace): Promise<TrashEntry | undefined> {
+  discardArtifacts(place: ExecPlace): TrashEntry | undefined {
     return this.trash.take(this.artifactsOf(place), place.execId);
   }
 
-  discardInputs({ tenant, projectId }: ProjectPlace): Promise<TrashEntry | undefined> {
+  /** Puts what an invocation brought along into the trash; undefined when there is none. */
+  discardInvocation({ tenant, projectId, execId }: ExecPlace): TrashEntry | undefined {
+    return this.trash.take(this.#below(tenant, 'projects', projectId, 'inputs').hostPathNative, execId);
+  }
+
+  /** The invocations of which something is in the project's inputs, by the names of their folders. */
+  async invocationsIn({ tenant, projectId }: ProjectPlace): Promise<ExecId[]> {
+    const { hostPathNative } = this.#below(tenant, 'projects', projectId, 'inputs');
+    return within(Directory.open(hostPathNative), async (inputs) => {
+      const found: ExecId[] = [];
+      for await (const name of inputs.names()) {
+        const text = name.toString('latin1');
+        if (isExecId(text)) found.push(text);
+      }
+      return found;
+    });
+  }
+
+  /** Puts a project's work and inputs into the trash; what its execs left behind stays. Its disk must not be mounted. */
+  discardWork(place: ProjectPlace): TrashEntry[] {
+    const project = this.#below(place.tenant, 'projects', place.projectId).hostPathNative;
+    const disks = this.#below(place.tenant, 'disks').hostPathNative;
+    const taken: TrashEntry[] = [];
+    for (const [folder, name] of [
+      [project, 'work'],
+      [project, 'inputs'],
+      [disks, place.projectId],
+    ] as const) {
+      const entry = this.trash.take(folder, name);
+      if (entry) taken.push(entry);
+    }
+    return taken;
+  }
+
+  discardInputs({ tenant, projectId }: ProjectPlace): TrashEntry | undefined {
     return this.trash.take(this.#below(tenant, 'projects', projectId).hostPathNative, 'inputs');
   }
 
   /** Puts all of a project into the trash; its disk must not be mounted. */
-  async discardProject({ tenant, projectId }: ProjectPlace): Promise<TrashEntry[]> {
+  discardProject({ tenant, projectId }: ProjectPlace): TrashEntry[] {
     const folders = ['projects', 'disks'].map((name) => this.#below(tenant, name).hostPathNative);
     const taken: TrashEntry[] = [];
     for (const folder of folders) {
-      const entry = await this.trash.take(folder, projectId);
+      const entry = this.trash.take(folder, projectId);
       if (entry) taken.push(entry);
     }
     return taken;
@@ -200,8 +254,8 @@ export class Workspace {
   }
 
   /** The folder of what waits of an exec, which is made when it is not there. */
-  openSpool(execId: ExecId): Promise<Directory> {
-    return within(this.#openSpools(), (spools) => spools.ensureDirectory(execId, secret));
+  openSpool(execId: ExecId): Directory {
+    return within(this.#openSpools(), (spools) => spools.makeDirectory(execId, secret));
   }
 
   /** Every exec of which something waits on disk, by the name of its folder. */
@@ -213,29 +267,46 @@ export class Workspace {
     });
   }
 
+  /** Where the slots of waiting containers lie. */
+  get slotsRoot(): string {
+    return this.#paths.below([slots]).hostPathNative;
+  }
+
+  /** Where a disk is made for the next new project. */
+  get spareDisk(): string {
+    return this.#paths.below(['spare-disk']).hostPathNative;
+  }
+
+  /** The folders of a slot, as a container is started with them; whatever fills them appears in it. */
+  slotMounts(slot: SlotId): WorkspaceMounts {
+    const at = (name: string) => mountSource(this.#paths.below([slots, slot, name]));
+    return { inputs: at('inputs'), work: at('work'), artifacts: at('artifacts') };
+  }
+
   /** Folders of no project, in which it is tried at start what a container sees of a mount. */
-  async prepareSelfTest(): Promise<SelfTestFolders> {
-    await within(this.#openRoot(), (root) =>
-      within(root.ensureDirectory(selfTest, ours), async (folder) => {
-        await within(folder.ensureDirectory('inputs', ours), closeAtOnce);
-        await within(folder.ensureDirectory('work', theirs, this.#owner), closeAtOnce);
-        await within(folder.ensureDirectory('artifacts', theirs, this.#owner), closeAtOnce);
+  prepareSelfTest(name: SelfTestName = 'self-test'): SelfTestFolders {
+    within(this.#openRoot(), (root) =>
+      within(root.ensureDirectory(name, ours), (folder) => {
+        folder.ensureDirectory('inputs', ours).close();
+        folder.ensureDirectory('work', theirs, this.#owner).close();
+        folder.ensureDirectory('artifacts', theirs, this.#owner).close();
       }),
     );
-    const at = (name: string) => this.#paths.below([selfTest, name]);
+    const at = (folder: string) => this.#paths.below([name, folder]);
     return {
       mounts: {
         inputs: mountSource(at('inputs')),
         work: mountSource(at('work')),
         artifacts: mountSource(at('artifacts')),
       },
+      inputs: at('inputs').hostPathNative,
       work: at('work').hostPathNative,
       disk: at('disk').hostPathNative,
     };
   }
 
-  async removeSelfTest(): Promise<void> {
-    await within(this.#openRoot(), (root) => root.remove(selfTest));
+  async removeSelfTest(name: SelfTestName = 'self-test'): Promise<void> {
+    await within(this.#openRoot(), (root) => root.remove(name));
   }
 
   /** Keeps a document of ours with what waits of an exec. */
@@ -248,12 +319,12 @@ export class Workspace {
     await within(this.openSpool(execId), async (folder) => {
       // One that was cut off when there was no room.
       await folder.remove(name);
-      const file = await folder.createFile(name, 0o600);
+      const file = folder.createFile(name, 0o600);
       try {
-        await file.writeFile(document);
+        await file.append(Buffer.from(document));
         if (durable) await file.sync();
       } finally {
-        await file.close();
+        file.close();
       }
     });
   }
@@ -262,11 +333,11 @@ export class Workspace {
   async readSpooled(execId: ExecId, name: string): Promise<Buffer | undefined> {
     try {
       return await within(Directory.open(this.spoolOf(execId)), async (folder) => {
-        const file = await folder.openFile(name);
+        const file = folder.openFile(name);
         try {
-          return await file.readFile();
+          return await file.readAll();
         } finally {
-          await file.close();
+          file.close();
         }
       });
     } catch (error) {
@@ -279,16 +350,16 @@ export class Workspace {
     await within(this.#openSpools(), (spools) => spools.remove(execId));
   }
 
-  #openRoot(): Promise<Directory> {
+  #openRoot(): Directory {
     return Directory.open(this.root);
   }
 
-  #openSpools(): Promise<Directory> {
+  #openSpools(): Directory {
     return Directory.open(this.#paths.below(['spool']).hostPathNative);
   }
 
   /** Makes the tenant's root when it is not there. */
-  async #openTenant(tenant: TenantId): Promise<Directory> {
+  #openTenant(tenant: TenantId): Directory {
     if (tenant === defaultTenant) return Directory.open(this.root);
     return within(Directory.open(this.root), (root) =>
       within(root.ensureDirectory('tenants', ours), (tenants) => tenants.ensureDirectory(tenant, ours)),
@@ -298,26 +369,4 @@ export class Workspace {
   #below(tenant: TenantId, ...components: string[]): AdaptedPath {
     return this.#paths.below([...(tenant === defaultTenant ? [] : ['tenants', tenant]), ...components]);
   }
-}
-
-/** Only the last folder is made: a root whose parent is missing is more likely a mistake than a wish. */
-async function makeRoot(root: string): Promise<void> {
-  try {
-    await mkdir(root, { mode: secret });
-  } catch (error) {
-    if (isErrno(error, 'EEXIST')) return;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new SecboxError('invalid_setting', `The workspace root ${root} cannot be made: ${why}.`, {
-      details: { setting: 'sandbox.workspace_root' },
-      cause: error,
-    });
-  }
-}
-
-function mountSource(path: AdaptedPath): MountSource {
-  return path.dockerMountPath as MountSource;
-}
-
-function closeAtOnce(): Promise<void> {
-  return Promise.resolve();
 }

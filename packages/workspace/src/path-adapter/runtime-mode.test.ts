@@ -45,7 +45,7 @@ describe('resolveRuntimeMode', () => {
     ['linux', 'win32'],
   ])('refuses %s on %s', (mode, platform) => {
     expect(() => resolveRuntimeMode(mode, { ...linux, platform })).toThrow(
-      expect.objectContaining({ code: 'invalid_setting', details: { setting: 'sandbox.runtime_mode' } }),
+      expect.objectContaining({ code: 'invalid_setting', details: { setting: 'SECBOX_RUNTIME_MODE' } }),
     );
   });
 });

@@ -30,7 +30,7 @@ export function resolveRuntimeMode(setting: RuntimeModeSetting, facts: RuntimeFa
   if (setting === 'auto') return detectRuntimeMode(facts);
   if ((setting === 'windows') !== (facts.platform === 'win32')) {
     throw settingError(
-      'sandbox.runtime_mode',
+      'SECBOX_RUNTIME_MODE',
       `${setting} is impossible on ${facts.platform}; set it to auto or ${detectRuntimeMode(facts)}.`,
     );
   }

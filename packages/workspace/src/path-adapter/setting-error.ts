@@ -2,7 +2,7 @@ import { SecboxError } from '@secbox/contracts';
 
 /** The names under which an administrator finds what to mend. */
 export type PathSetting =
-  | 'sandbox.runtime_mode'
+  | 'SECBOX_RUNTIME_MODE'
   | 'sandbox.workspace_root_win'
   | 'sandbox.workspace_root_wsl'
   | 'sandbox.workspace_root';

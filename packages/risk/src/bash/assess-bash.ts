@@ -1,0 +1,321 @@
+import { assessSetting } from '../commands/environment.js';
+import { runCommand } from '../commands/run-command.js';
+import { outputOf, unknownStream, type Stream } from '../commands/stream.js';
+import { touchPath } from '../commands/touch-path.js';
+import { languageOf } from '../commands/interpreters.js';
+import { effects, prefixes } from '../commands/known-commands.js';
+import type { Piece } from '../piece.js';
+import { hole } from '../place.js';
+import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { bracedWord } from './braces.js';
+import { ScriptFiles } from './script-files.js';
+import { assessSubscripts } from './subscripts.js';
+import { Words } from './words.js';
+
+/** How deep calls of the script's own functions are followed with their arguments. */
+const maxCalls = 6;
+
+/** Follows a script command by command; both sides of every branch count. */
+export function assessBash(piece: Piece): void {
+  new Script(piece).run(piece.tree.root, piece.given?.stdin);
+}
+
+class Script {
+  readonly #piece: Piece;
+  readonly #words: Words;
+  readonly #functions = new Map<string, SyntaxNode>();
+  readonly #files = new ScriptFiles();
+  /** Calls that were followed already; the same call again tells nothing new. */
+  readonly #called = new Set<string>();
+  #calls = 0;
+
+  constructor(piece: Piece) {
+    this.#piece = piece;
+    this.#words = new Words(piece, (node) => this.#outputOf(node));
+    this.#collect(piece.tree.root);
+    for (const { at, texts } of this.#words.settings())
+      for (const text of texts) assessSetting(piece, text, at);
+    assessSubscripts(piece);
+  }
+
+  /** Names first: functions and variables are used before and after they are set. Tells of substitutions inside. */
+  #collect(node: SyntaxNode): boolean {
+    if (node.type === 'function_definition') {
+      const name = childOf(node, 'name');
+      if (name) this.#functions.set(textOf(this.#piece.tree, name), node);
+    } else if (node.type === 'expansion' && this.#piece.tree.text.startsWith('@P}', node.end - 3)) {
+      // What the variable holds is expanded as a prompt is, substitutions and all.
+      this.#piece.add('code.smuggled', node);
+    }
+    this.#words.collect(node);
+    let substitutes = node.type === 'command_substitution' || node.type === 'process_substitution';
+    for (const child of node.children)
+      if (child.children.length > 0 && this.#collect(child)) substitutes = true;
+    if (substitutes) this.#words.substitutes(node);
+    return substitutes;
+  }
+
+  run(node: SyntaxNode, stdin: Stream | undefined): void {
+    if (!this.#piece.spend()) return;
+    switch (node.type) {
+      case 'command':
+        this.#runCommand(node, stdin, []);
+        return;
+      case 'redirected_statement':
+        this.#runRedirected(node, stdin);
+        return;
+      case 'pipeline':
+        this.#runPipeline(node, stdin);
+        return;
+      case 'function_definition':
+        this.#runFunction(node);
+        return;
+      case 'ERROR':
+      case 'compound_statement':
+        for (const child of node.children) {
+          const words = bracedWord(this.#piece.tree, child);
+          if (words) this.#runWords(words, node, stdin);
+        }
+        break;
+      case 'declaration_command':
+      case 'unset_command':
+      case 'variable_assignment':
+        this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
+        return;
+      default:
+    }
+    for (const child of node.children) if (child.named) this.run(child, stdin);
+  }
+
+  /** A function is looked at by itself, with arguments that nobody knows, and again at each call. */
+  #runFunction(node: SyntaxNode): void {
+    const name = childOf(node, 'name');
+    const body = childOf(node, 'body');
+    if (!name || !body) return;
+    if (this.#isBomb(textOf(this.#piece.tree, name), body)) this.#piece.add('process.bomb', node);
+    this.#words.within(undefined, () => this.run(body, undefined));
+  }
+
+  #isBomb(name: string, node: SyntaxNode): boolean {
+    const calls = (at: SyntaxNode): boolean =>
+      at.type === 'command_name' ? textOf(this.#piece.tree, at) === name : at.children.some(calls);
+    const spawns = (at: SyntaxNode): boolean =>
+      (at.type === 'pipeline' && calls(at)) ||
+      at.children.some(
+        (child, index) => (child.type === '&' && calls(at.children[index - 1] ?? child)) || spawns(child),
+      );
+    return spawns(node);
+  }
+
+  #runPipeline(node: SyntaxNode, stdin: Stream | undefined): void {
+    let stream = stdin;
+    for (const part of namedChildren(node)) {
+      this.run(part, stream);
+      stream = this.#outputOf(part, stream);
+    }
+  }
+
+  #runRedirected(node: SyntaxNode, stdin: Stream | undefined): void {
+    const body = childOf(node, 'body');
+    // The grammar puts what follows a heredoc's mark on its line into the heredoc.
+    const outer = childrenOf(node, 'redirect');
+    const redirects = [...outer, ...outer.flatMap((redirect) => childrenOf(redirect, 'redirect'))];
+    const input = redirects.reduce<Stream | undefined>(
+      (found, redirect) => this.#input(redirect) ?? found,
+      stdin,
+    );
+    for (const redirect of redirects) this.#runRedirect(redirect, body, input);
+    const late = redirects.flatMap((redirect) => childrenOf(redirect, 'argument'));
+    if (body?.type === 'command') this.#runCommand(body, input, late);
+    else if (body) this.run(body, input);
+    for (const redirect of redirects) {
+      for (const child of redirect.children) {
+        if (child.type === 'pipeline') this.#runLatePipeline(child, body, input);
+        else if (
+          redirect.type === 'heredoc_redirect' &&
+          child.named &&
+          /command|list|statement/.test(child.type)
+        )
+          this.run(child, undefined);
+      }
+    }
+  }
+
+  /** `cat <<EOF | sh`: the grammar puts the rest of the pipeline into the redirect. */
+  #runLatePipeline(node: SyntaxNode, body: SyntaxNode | undefined, input: Stream | undefined): void {
+    let stream = body ? this.#outputOf(body, input) : unknownStream;
+    for (const part of namedChildren(node)) {
+      this.run(part, stream);
+      stream = this.#outputOf(part, stream);
+    }
+  }
+
+  #input(redirect: SyntaxNode): Stream | undefined {
+    if (redirect.type === 'heredoc_redirect') {
+      const body = redirect.children.find((child) => child.type === 'heredoc_body');
+      const start = redirect.children.find((child) => child.type === 'heredoc_start');
+      if (!body) return { kind: 'text', text: '', decoded: false };
+      const quoted = start ? /['"\\]/.test(textOf(this.#piece.tree, start)) : false;
+      const text = quoted ? textOf(this.#piece.tree, body) : this.#words.expand(body);
+      return { kind: 'text', text, decoded: false };
+    }
+    if (redirect.type === 'herestring_redirect') {
+      const [word] = namedChildren(redirect);
+      return { kind: 'text', text: word ? this.#words.expand(word) : hole, decoded: false };
+    }
+    if (redirect.type === 'file_redirect' && redirect.children.some((child) => child.type === '<')) {
+      const target = childOf(redirect, 'destination');
+      if (target?.type === 'process_substitution') return this.#outputOf(target);
+      return unknownStream;
+    }
+    return undefined;
+  }
+
+  #runRedirect(redirect: SyntaxNode, body: SyntaxNode | undefined, input: Stream | undefined): void {
+    this.#words.runSubstitutions(redirect, (inner) => this.run(inner, undefined));
+    if (redirect.type !== 'file_redirect') return;
+    const target = childOf(redirect, 'destination');
+    const operator = redirect.children.find((child) => /[<>]/.test(child.type))?.type ?? '>';
+    if (!target || target.type === 'process_substitution') return;
+    const path = this.#words.expand(target);
+    if (operator.endsWith('&') && /^(\d+|-)$/.test(path)) return;
+    if (/^\/dev\/(tcp|udp)\//.test(path)) {
+      this.#piece.fact('network');
+      this.#piece.fact('socket');
+      const programs = body?.type === 'command' ? this.#argvs(body, []) : [];
+      const isShell = programs.some(([name = '']) => languageOf(name));
+      this.#piece.add(isShell ? 'network.shell' : 'network.backdoor', redirect);
+      return;
+    }
+    touchPath(this.#piece, operator === '<' ? 'read' : 'write', path, redirect);
+    if (operator !== '<' && body) this.#files.write(path, this.#outputOf(body, input), operator === '>>');
+  }
+
+  /** The words of a command: as many lists as a variable of it has values, and every value in one of them. */
+  #argvs(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly string[])[] {
+    const words: (readonly (readonly string[])[])[] = [];
+    let most = 1;
+    const take = (word: SyntaxNode) => {
+      const lists = this.#words.alternatives(
+        word.type === 'command_name' ? (word.children[0] ?? word) : word,
+      );
+      words.push(lists);
+      most = Math.max(most, lists.length);
+    };
+    for (const child of node.children) {
+      const { field, type } = child;
+      // The dollar of $"…" is a word of its own to the grammar.
+      if ((field === 'name' || field === 'argument') && type !== '$') take(child);
+    }
+    for (const word of late) take(word);
+    return Array.from({ length: most }, (_, choice) =>
+      words.flatMap((lists) => lists[choice] ?? lists[0] ?? []),
+    );
+  }
+
+  /** Programs that do the same to each of their words are looked at once, with all of them. */
+  #together(argvs: readonly (readonly string[])[]): readonly (readonly string[])[] {
+    const [[name = ''] = []] = argvs;
+    const isPlain = effects.has(name) && !prefixes.has(name) && !this.#functions.has(name);
+    if (argvs.length === 1 || !isPlain || argvs.some(([other]) => other !== name)) return argvs;
+    return [[name, ...new Set(argvs.flatMap((words) => words.slice(1)))]];
+  }
+
+  #runCommand(node: SyntaxNode, stdin: Stream | undefined, late: readonly SyntaxNode[]): void {
+    this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
+    const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
+      (found, redirect) => this.#input(redirect) ?? found,
+      stdin,
+    );
+    for (const redirect of childrenOf(node, 'redirect')) this.#runRedirect(redirect, node, input);
+    const argvs = this.#together(this.#argvs(node, late));
+    const script = this.#substitutedScript(node, argvs);
+    if (script) this.#runWords(script.words, node, script.stream);
+    else for (const words of argvs) this.#runWords(words, node, input);
+  }
+
+  /** `bash <(…)` and `source <(…)` run what the inner command prints. */
+  #substitutedScript(
+    node: SyntaxNode,
+    [[name = ''] = []]: readonly (readonly string[])[],
+  ): { words: readonly string[]; stream: Stream } | undefined {
+    const inner = node.children.find((child) => child.type === 'process_substitution');
+    if (!inner) return undefined;
+    const sourced = name === 'source' || name === '.';
+    if (!sourced && !languageOf(name)) return undefined;
+    return { words: [sourced ? 'bash' : name], stream: this.#outputOf(inner) };
+  }
+
+  #runWords(words: readonly string[], node: SyntaxNode, stdin: Stream | undefined): void {
+    const [name = '', ...args] = words;
+    const called = this.#functions.get(name);
+    if (called) {
+      const key = JSON.stringify([words, stdin]);
+      if (this.#called.has(key)) return;
+      this.#called.add(key);
+      this.#callFunction(called, args, stdin);
+      return;
+    }
+    const script = this.#files.scriptIn(words);
+    const input = script?.stream ?? stdin;
+    const run = script?.words ?? this.#files.fromStart(words);
+    runCommand(this.#piece, { words: run, at: node, ...(input && { stdin: input }) });
+    this.#files.note(name, args);
+  }
+
+  #callFunction(definition: SyntaxNode, args: readonly string[], stdin: Stream | undefined): void {
+    const body = childOf(definition, 'body');
+    if (!body) return;
+    if (this.#calls >= maxCalls) {
+      this.#piece.add('cannot-tell.too-complex', definition);
+      return;
+    }
+    this.#calls += 1;
+    this.#words.within(args, () => this.run(body, stdin));
+    this.#calls -= 1;
+  }
+
+  #outputOf(node: SyntaxNode, stdin?: Stream): Stream {
+    switch (node.type) {
+      case 'command': {
+        const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
+          (found, redirect) => this.#input(redirect) ?? found,
+          stdin,
+        );
+        const streams = this.#argvs(node, []).map(([name = '', ...args]) =>
+          outputOf(name.split('/').at(-1) ?? '', args, input),
+        );
+        const [only = unknownStream] = streams;
+        if (streams.length === 1) return only;
+        return streams.find(({ kind }) => kind === 'download') ?? unknownStream;
+      }
+      case 'pipeline':
+        return (
+          namedChildren(node).reduce<Stream | undefined>(
+            (stream, part) => this.#outputOf(part, stream),
+            stdin,
+          ) ?? unknownStream
+        );
+      case 'redirected_statement': {
+        const body = childOf(node, 'body');
+        const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
+          (found, redirect) => this.#input(redirect) ?? found,
+          stdin,
+        );
+        return body ? this.#outputOf(body, input) : unknownStream;
+      }
+      case 'command_substitution':
+      case 'process_substitution':
+      case 'subshell':
+      case 'program': {
+        const parts = namedChildren(node);
+        const [only] = parts;
+        if (only && parts.length === 1) return this.#outputOf(only, stdin);
+        const streams = parts.map((part) => this.#outputOf(part, stdin));
+        return streams.find(({ kind }) => kind === 'download') ?? unknownStream;
+      }
+      default:
+        return unknownStream;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { hole } from '../place.js';
+import { decoders, type Decoder } from '../values/decode.js';
+import { unescape } from '../values/escapes.js';
+import { maxText } from '../values/value.js';
+
+/** What comes out of one program and goes into the next. */
+export type Stream =
+  | { readonly kind: 'text'; readonly text: string; readonly decoded: boolean }
+  | { readonly kind: 'download' }
+  | { readonly kind: 'unknown' };
+
+export const unknownStream: Stream = { kind: 'unknown' };
+
+export function plainText(text: string): Stream {
+  return { kind: 'text', text, decoded: false };
+}
+
+/** What a program of this name prints when it reads `stdin`, where that can be told without running it. */
+export function outputOf(name: string, args: readonly string[], stdin: Stream | undefined): Stream {
+  if (name === 'echo') return text(echoed(args));
+  if (name === 'printf') return text(printed(args));
+  if (name === 'curl' || name === 'wget' || name === 'aria2c') return { kind: 'download' };
+  if (stdin?.kind === 'download') return stdin;
+  if (name === 'cat' || name === 'tee') {
+    return stdin && (name === 'tee' || args.every((arg) => arg === '-')) ? stdin : unknownStream;
+  }
+  const decode = decoderOf(name, args);
+  // A here-string's text may also be given as the decoder's own last word.
+  if (!decode || stdin?.kind !== 'text' || stdin.text.includes(hole)) return unknownStream;
+  const result = decode(stdin.text);
+  return result === undefined ? unknownStream : text(result, true);
+}
+
+function text(result: string, decoded = false): Stream {
+  return result.length > maxText ? unknownStream : { kind: 'text', text: result, decoded };
+}
+
+function decoderOf(name: string, args: readonly string[]): Decoder | undefined {
+  const has = (...options: string[]) => options.some((option) => args.includes(option));
+  switch (name) {
+    case 'base64':
+      return has('-d', '-D', '--decode', '-di', '-id') ? decoders.base64 : undefined;
+    case 'base32':
+      return has('-d', '--decode') ? decoders.base32 : undefined;
+    case 'openssl':
+      return has('base64', '-base64') && has('-d') ? decoders.base64 : undefined;
+    case 'xxd':
+      return args.some((arg) => /^-\w*r/.test(arg)) ? decoders.hex : undefined;
+    case 'gunzip':
+    case 'zcat':
+      return decoders.gzip;
+    case 'gzip':
+      return args.some((arg) => /^-\w*d/.test(arg)) ? decoders.gzip : undefined;
+    case 'rev':
+      return (input) =>
+        input
+          .split('\n')
+          .map((line) => Array.from(line).reverse().join(''))
+          .join('\n');
+    case 'tr':
+      return (input) => translated(input, args);
+    default:
+      return undefined;
+  }
+}
+
+function echoed(args: readonly string[]): string {
+  let at = 0;
+  let escapes = false;
+  let newline = true;
+  for (; /^-[neE]+$/.test(args[at] ?? ''); at += 1) {
+    escapes ||= args[at]?.includes('e') === true;
+    if (args[at]?.includes('n')) newline = false;
+  }
+  const joined = args.slice(at).join(' ');
+  return (escapes ? unescape(joined) : joined) + (newline ? '\n' : '');
+}
+
+function printed([format = '', ...values]: readonly string[]): string {
+  const left = [...values];
+  const once = () =>
+    unescape(format).replace(/%(%|[-0-9.]*[sbcdiq])/g, (_, kind: string) => {
+      if (kind === '%') return '%';
+      const value = left.shift() ?? '';
+      return kind.endsWith('b') ? unescape(value) : value;
+    });
+  let result = once();
+  while (left.length > 0 && left.length < values.length && result.length < maxText) {
+    const before = left.length;
+    result += once();
+    if (left.length === before) break;
+  }
+  return result;
+}
+
+function translated(input: string, args: readonly string[]): string | undefined {
+  const [first = '', second = ''] = args.filter((arg) => !/^-[cdst]+$/.test(arg)).map(expandedSet);
+  const from = Array.from(first);
+  const to = Array.from(second);
+  if (args.some((arg) => /^-\w*c/.test(arg)) || from.includes('[')) return undefined;
+  if (args.some((arg) => /^-\w*d/.test(arg)))
+    return Array.from(input)
+      .filter((letter) => !from.includes(letter))
+      .join('');
+  return Array.from(input)
+    .map((letter) => (from.includes(letter) ? (to[from.indexOf(letter)] ?? to.at(-1) ?? letter) : letter))
+    .join('');
+}
+
+function expandedSet(set: string): string {
+  return unescape(set).replace(/(.)-(.)/gs, (_, first: string, last: string) => {
+    const codes = [];
+    for (let code = first.charCodeAt(0); code <= last.charCodeAt(0) && codes.length < 256; code += 1)
+      codes.push(code);
+    return String.fromCharCode(...codes);
+  });
+}

@@ -1,0 +1,2 @@
+export const assessedLanguages = ['python', 'bash', 'javascript'] as const;
+export type AssessedLanguage = (typeof assessedLanguages)[number];

@@ -1,0 +1,391 @@
+import { runCommand } from '../commands/run-command.js';
+import { touchPath, type Touch } from '../commands/touch-path.js';
+import type { Piece } from '../piece.js';
+import { hole } from '../place.js';
+import { childOf, type SyntaxNode } from '../syntax/node.js';
+import { remembered } from '../values/remembered.js';
+import { reference, unknown, type Reference, type Value } from '../values/value.js';
+import type { Arguments } from './arguments.js';
+import type { Evaluator } from './evaluate.js';
+import {
+  capabilities,
+  hiddenModules,
+  knownModules,
+  knownTops,
+  tellingMethods,
+  type Capability,
+} from './known-names.js';
+import { textValue } from './operators.js';
+
+/**
+ * What a dotted name can do: that of its longest beginning that is known. What a call gave back was told at the call;
+ * only with connections goes on what began there.
+ */
+const capabilityAt = remembered((path): Capability | undefined => {
+  const parts = path.replaceAll('[]', '').split('.');
+  const isKnown = knownTops.has((parts[0] ?? '').replaceAll('()', ''));
+  for (let size = isKnown ? parts.length : 0; size > 0; size -= 1) {
+    const known = capabilities.get(parts.slice(0, size).join('.').replaceAll('()', ''));
+    if (!known) continue;
+    const isResult = size < parts.length && parts[size - 1]?.endsWith('()') === true;
+    if (!isResult || lasting.has(known)) return known;
+    break;
+  }
+  return parts.length > 1 ? tellingMethods.get(parts.at(-1) ?? '') : undefined;
+});
+
+export function capabilityOf({ path }: Reference): Capability | undefined {
+  return capabilityAt(path);
+}
+
+const lasting: ReadonlySet<Capability> = new Set<Capability>([
+  'network',
+  'socket',
+  'native',
+  'introspection',
+]);
+
+/** Not worth hiding. */
+const innocent: ReadonlySet<Capability | undefined> = new Set<Capability | undefined>([
+  undefined,
+  'safe',
+  'information',
+  'read',
+  'attribute',
+]);
+
+/** A function or module that is handed on: what it will be called with is not known. */
+export function assessReference(
+  piece: Piece,
+  evaluator: Evaluator,
+  node: SyntaxNode,
+  handedOn: boolean,
+): void {
+  for (const value of evaluator.evaluate(node)) {
+    if (value.kind !== 'reference') continue;
+    const capability = capabilityOf(value);
+    noteHidden(piece, value, capability, node);
+    if (handedOn && hiddenModules.has(value.path)) piece.fact('hands-on-module');
+    // A module as a whole does nothing yet, and what came of a call was told at the call.
+    if (
+      capability === undefined ||
+      value.path.endsWith('()') ||
+      (!value.path.includes('.') && !value.path.startsWith('?'))
+    )
+      continue;
+    if (value.path.startsWith('?.')) continue;
+    use(piece, capability, node, undefined, value);
+  }
+}
+
+export function assessCall(piece: Piece, evaluator: Evaluator, node: SyntaxNode): void {
+  const given = evaluator.argumentsOf(node);
+  for (const target of evaluator.evaluate(childOf(node, 'function'))) {
+    if (target.kind !== 'reference') continue;
+    const capability = capabilityOf(target);
+    noteHidden(piece, target, capability, node);
+    if (isComputed(target)) piece.add('cannot-tell.computed-member', node);
+    if (target.path === 'operator.methodcaller()') callMethod(piece, evaluator, target, given, node);
+    if (target.path.startsWith('?.') && target.subject?.kind === 'text') {
+      const touch = pathMethods[target.path.slice(2)];
+      if (touch) touchPath(piece, touch, target.subject.text, node);
+      if (
+        /^\?\.(mkdir|chmod|symlink_to|hardlink_to|rename|replace)$/.test(target.path) &&
+        target.path !== '?.replace'
+      )
+        touchPath(piece, 'write', target.subject.text, node);
+      if (target.path === '?.open')
+        openFile(
+          piece,
+          [target.subject, ...given.positional.map(([first]) => first ?? unknown)],
+          given,
+          node,
+        );
+    }
+    if (capability !== undefined) use(piece, capability, node, given, target);
+  }
+}
+
+/** By a name that is not known, of an object that is not known either. */
+function isComputed({ path, subject }: Reference): boolean {
+  return path === '<names>.?' && subject?.kind === 'unknown';
+}
+
+/** methodcaller("system", …)(os) is os.system(…). */
+function callMethod(
+  piece: Piece,
+  evaluator: Evaluator,
+  { subject }: Reference,
+  given: Arguments,
+  node: SyntaxNode,
+): void {
+  for (const object of given.positional[0] ?? [unknown]) {
+    const isNamed = subject?.kind === 'text' && !subject.text.includes(hole);
+    const method = isNamed
+      ? evaluator.member(object, subject.text, true)
+      : reference('<names>.?', true, object);
+    if (method.kind !== 'reference') continue;
+    noteHidden(piece, method, capabilityOf(method), node);
+    if (isComputed(method)) piece.add('cannot-tell.computed-member', node);
+  }
+}
+
+const pathMethods: Readonly<Record<string, Touch>> = {
+  read_text: 'read',
+  read_bytes: 'read',
+  iterdir: 'read',
+  write_text: 'write',
+  write_bytes: 'write',
+  touch: 'write',
+  unlink: 'delete',
+  rmdir: 'delete',
+};
+
+function noteHidden(
+  piece: Piece,
+  value: Reference,
+  capability: Capability | undefined,
+  node: SyntaxNode,
+): void {
+  if (!value.hidden) return;
+  const [top = ''] = value.path.replaceAll('()', '').split('.');
+  if (value.path === '<names>.?') {
+    const { subject } = value;
+    if (isComputed(value)) piece.fact('computed-member');
+    if (
+      subject &&
+      !(
+        subject.kind === 'reference' &&
+        (hiddenModules.has(subject.path.split('.')[0] ?? '') || subject.path === '<names>')
+      )
+    )
+      return;
+    piece.add('name.computed', node);
+  } else if (!innocent.has(capability) || (hiddenModules.has(value.path) && value.path !== 'builtins'))
+    piece.add('name.hidden', node);
+  else if (value.path === 'sys.modules') piece.add('name.computed', node);
+  else if (!value.path.includes('.') && knownModules.has(top)) piece.add('name.dynamic-import', node);
+}
+
+function use(
+  piece: Piece,
+  capability: Capability,
+  node: SyntaxNode,
+  given: Arguments | undefined,
+  target: Reference,
+): void {
+  const values = given?.positional.map(([first]) => first ?? unknown) ?? [];
+  const [first = unknown, second = unknown] = values;
+  const touchAll = (touch: Touch, choices: readonly Value[] | undefined) => {
+    for (const choice of choices ?? []) touchPath(piece, touch, textValue(choice), node);
+  };
+  switch (capability) {
+    case 'safe':
+      return;
+    case 'attribute':
+      // reduce(getattr, names, os): whoever it is handed to decides what it finds.
+      if (!given) piece.add('name.computed', node);
+      return;
+    case 'shell': {
+      const at = target.path === 'pydoc.pipepager' ? 1 : 0;
+      runShell(piece, given?.positional[at] ?? given?.named.get('cmd'), node);
+      return;
+    }
+    case 'program':
+      runProgram(piece, given, node);
+      return;
+    case 'program-words':
+    case 'spawn-words':
+      runWords(piece, capability === 'spawn-words' ? values.slice(1) : values, given !== undefined, node);
+      return;
+    case 'code':
+      runCode(piece, given, node, target);
+      return;
+    case 'import':
+      importModule(piece, given, first, node);
+      return;
+    case 'open':
+      openFile(piece, values, given, node);
+      return;
+    case 'read':
+      touchAll(
+        'read',
+        given?.positional[0] ?? (given && /(glob|csv|json|excel|load)/.test(target.path) ? [] : []),
+      );
+      return;
+    case 'write':
+      if (target.path === 'sqlite3.connect' && first.kind === 'text' && first.text === ':memory:') return;
+      if (target.path.endsWith('.to_csv') && values.length === 0 && !given?.named.has('path_or_buf')) return;
+      if (target.path === 'logging.basicConfig' && !given?.named.has('filename')) return;
+      if (target.path.startsWith('tempfile.')) piece.add('files.write', node);
+      else if (values.length > 0 || given?.named.has('path'))
+        touchAll('write', given?.positional[0] ?? given?.named.get('path'));
+      else piece.add('files.write', node);
+      return;
+    case 'write-second':
+      touchAll('read', given?.positional[0]);
+      touchAll('write', given?.positional[1] ?? [unknown]);
+      return;
+    case 'move':
+      touchAll('write', given?.positional[0]);
+      touchAll('write', given?.positional[1] ?? [unknown]);
+      return;
+    case 'delete':
+    case 'delete-tree':
+      touchAll(capability, given?.positional[0] ?? given?.named.get('path') ?? [unknown]);
+      return;
+    case 'permissions':
+      if (second.kind === 'number' && (second.number & 0o6000) !== 0) piece.add('files.set-user-id', node);
+      piece.add('files.permissions', node);
+      if (first.kind === 'text' && !first.text.includes(hole)) touchPath(piece, 'write', first.text, node);
+      return;
+    case 'network':
+    case 'socket':
+      piece.fact('network');
+      if (capability === 'socket') piece.fact('socket');
+      piece.add('network.use', node);
+      noteAddress(piece, [...values, target.subject ?? unknown], node);
+      return;
+    case 'deserialize':
+      if (!(
+        target.path === 'yaml.load' &&
+        given &&
+        [...given.named.values(), ...given.positional]
+          .flat()
+          .some((value) => value.kind === 'reference' && /Safe|Base/.test(value.path))
+      )) {
+        piece.add('code.deserialized', node);
+      }
+      return;
+    case 'native':
+      piece.add('code.native', node);
+      return;
+    case 'introspection':
+      piece.add('code.introspection', node);
+      return;
+    case 'fork':
+      piece.add('process.start', node);
+      return;
+    case 'signal':
+      piece.add('process.signal', node);
+      return;
+    case 'privilege':
+      piece.add('process.privilege', node);
+      return;
+    case 'streams':
+      piece.fact('redirects-streams');
+      piece.add('system.information', node);
+      return;
+    case 'terminal':
+      piece.fact('shell');
+      piece.add('process.start', node);
+      runWords(piece, first.kind === 'list' ? first.items : [first], given !== undefined, node);
+      return;
+    case 'information':
+      piece.add('system.information', node);
+  }
+}
+
+function noteAddress(piece: Piece, values: readonly Value[], node: SyntaxNode): void {
+  for (const value of values) {
+    for (const text of value.kind === 'list' ? value.items.map(textValue) : [textValue(value)]) {
+      if (text.includes('169.254.169.254') || text.includes('metadata.google'))
+        piece.add('network.metadata', node);
+      if (/(docker|containerd|podman|crio)\.sock/.test(text)) piece.add('files.host', node);
+    }
+  }
+}
+
+function runShell(piece: Piece, commands: readonly Value[] | undefined, node: SyntaxNode): void {
+  piece.add('process.start', node);
+  for (const command of commands ?? []) {
+    runCommand(piece, { words: ['sh', '-c', textValue(command)], at: node });
+    if (textValue(command).includes(hole)) piece.add('process.computed', node);
+  }
+}
+
+function runProgram(piece: Piece, given: Arguments | undefined, node: SyntaxNode): void {
+  piece.add('process.start', node);
+  if (!given) return;
+  const shell = given.named.get('shell');
+  const isShell =
+    shell !== undefined && !shell.every((value) => value.kind === 'number' && value.number === 0);
+  for (const command of given.positional[0] ?? given.named.get('args') ?? []) {
+    if (command.kind === 'list')
+      runWords(
+        piece,
+        isShell
+          ? [{ ...command }.items[0] ?? unknown].flatMap((item) => [...shellWords, item])
+          : command.items,
+        true,
+        node,
+      );
+    else if (isShell) runShell(piece, [command], node);
+    else runWords(piece, [command], true, node);
+  }
+}
+
+const shellWords: readonly Value[] = ['sh', '-c'].map((text) => ({
+  kind: 'text',
+  text,
+  assembled: false,
+  decoded: false,
+}));
+
+function runWords(piece: Piece, values: readonly Value[], called: boolean, node: SyntaxNode): void {
+  piece.add('process.start', node);
+  if (!called) return;
+  // os.execv("/bin/sh", ["sh", "-c", …]) names the program twice.
+  const [first = unknown, second] = values;
+  const words =
+    second?.kind === 'list'
+      ? [textValue(first), ...second.items.slice(1).map(textValue)]
+      : values.map(textValue);
+  runCommand(piece, { words, at: node });
+}
+
+function runCode(piece: Piece, given: Arguments | undefined, node: SyntaxNode, target: Reference): void {
+  if (/^(types|typing|code|runpy|doctest|logging)\./.test(target.path) || !given) {
+    piece.add('code.computed', node);
+    return;
+  }
+  for (const code of given.positional[0] ?? [unknown]) {
+    if (code.kind === 'text' && !code.text.includes(hole)) {
+      piece.add(code.decoded || code.assembled ? 'code.decoded' : 'code.constant', node);
+      piece.runs('python', code.text, node);
+    } else if (code.kind === 'reference' && code.path.startsWith('builtins.compile')) return;
+    else if (comesFromNetwork(code)) piece.add('code.downloaded', node);
+    else piece.add('code.computed', node);
+  }
+}
+
+function comesFromNetwork(value: Value, depth = 0): boolean {
+  if (value.kind !== 'reference' || depth > 8) return false;
+  const capability = capabilityOf(value);
+  if (capability === 'network' || capability === 'socket') return true;
+  return value.subject !== undefined && comesFromNetwork(value.subject, depth + 1);
+}
+
+function importModule(piece: Piece, given: Arguments | undefined, first: Value, node: SyntaxNode): void {
+  if (!given || first.kind !== 'text' || first.text.includes(hole)) {
+    piece.add('name.computed', node);
+    return;
+  }
+  const [top = ''] = first.text.split('.');
+  if (hiddenModules.has(top)) piece.add('name.hidden', node);
+  else piece.add(knownModules.has(top) ? 'name.dynamic-import' : 'cannot-tell.unknown-module', node);
+}
+
+function openFile(
+  piece: Piece,
+  values: readonly Value[],
+  given: Arguments | undefined,
+  node: SyntaxNode,
+): void {
+  if (!given) return;
+  const [path = given.named.get('file')?.[0] ?? unknown, positionalMode] = values;
+  const mode = positionalMode ?? given.named.get('mode')?.[0];
+  const modeText = mode === undefined ? 'r' : mode.kind === 'text' ? mode.text : 'w';
+  if (path.kind === 'number') return;
+  touchPath(piece, /[wax+]/.test(modeText) ? 'write' : 'read', textValue(path), node);
+}

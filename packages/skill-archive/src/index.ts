@@ -1,0 +1,10 @@
+export { defaultArchiveLimits, type ArchiveLimits } from './archive-limits.js';
+export {
+  metadataBytes,
+  metadataFiles,
+  metadataOf,
+  noDescription,
+  type SkillMetadata,
+} from './skill-metadata.js';
+export type { UnpackedFile } from './unpack-entry.js';
+export { unpackSkills, type UnpackedSkill, type UnpackOptions } from './unpack-skills.js';
