@@ -70,6 +70,22 @@ export function writeTar(files) {
 }
 
 /**
+ * @param {Buffer} archive
+ * @returns {Buffer} the content of the first regular file in a tar archive
+ */
+export function readTarFile(archive) {
+  for (let at = 0; at + BLOCK <= archive.length;) {
+    const size = Number.parseInt(archive.toString('latin1', at + 124, at + 135), 8);
+    const type = archive.toString('latin1', at + 156, at + 157);
+    const content = archive.subarray(at + BLOCK, at + BLOCK + size);
+    if (!Number.isInteger(size) || content.length !== size) break;
+    if (type === '0' || type === '\0') return content;
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  throw new Failure('The engine handed out an archive without a file, or half of one.');
+}
+
+/**
  * @param {string} name
  * @param {number} mode
  * @param {number} size

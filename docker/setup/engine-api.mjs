@@ -84,6 +84,17 @@ export class EngineApi {
   }
 
   /**
+   * @param {string} method
+   * @param {string} route
+   * @param {EngineRequest} [request]
+   * @returns {Promise<Buffer>} the answer, which is no text
+   */
+  async bytes(method, route, request = {}) {
+    const { body } = await this.#open(method, route, request);
+    return readBytes(body);
+  }
+
+  /**
    * A call that answers with a stream of JSON messages. The engine reports an
    * error that comes after its 200 as a message, which is thrown here.
    *
@@ -209,11 +220,16 @@ function certificates(tls) {
 
 /** @param {http.IncomingMessage} body */
 async function readAll(body) {
+  return (await readBytes(body)).toString('utf8');
+}
+
+/** @param {http.IncomingMessage} body */
+async function readBytes(body) {
   /** @type {Buffer[]} */
   const chunks = [];
   body.on('data', (/** @type {Buffer} */ chunk) => chunks.push(chunk));
   await finished(body);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 /** @param {string} text */

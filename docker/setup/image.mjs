@@ -11,8 +11,10 @@ const ALIAS = `${REPOSITORY}:latest`;
 const REGISTRY_BASE = 'python:3.12-slim';
 const COMPILER = 'secbox/sandbox-compiler:latest';
 const OURS = [REPOSITORY, 'secbox/sandbox-base'];
+const WHAT = 'The sandbox image';
 const UNDER_WAY_MS = 600_000;
 const PACKAGE_LIST = 'packages.txt';
+const SANDBOX = path.join(repositoryRoot, 'docker', 'sandbox');
 
 /**
  * @typedef {object} ImageOptions
@@ -32,25 +34,40 @@ const PACKAGE_LIST = 'packages.txt';
  * @returns {Promise<{ tag: string, built: boolean }>}
  */
 export async function obtainImage(api, options) {
-  const files = readContext(options.folder ?? path.join(repositoryRoot, 'docker', 'sandbox'));
+  const files = readContext(options.folder ?? SANDBOX);
   const tags = [REGISTRY_BASE, DEBIAN_BASE].map((base) => `${REPOSITORY}:${contentTag(files, base)}`);
   if (options.rebuild !== true) {
     options.say('looking it up');
     for (const tag of tags) {
       if (await imageExists(api, tag)) {
-        await setAlias(api, tag);
+        await setAlias(api, tag, ALIAS);
         return { tag, built: false };
       }
     }
   }
   const { base, name } = await obtainBase(api, files, options);
   const tag = `${REPOSITORY}:${contentTag(files, name)}`;
-  await build(api, { files, base, tag }, options);
+  await build(api, { what: WHAT, files, base, tag }, options);
   // From the cache of the build before: only the tag is new.
-  await build(api, { files, base, tag: COMPILER, target: 'compiler' }, { ...options, rebuild: false });
-  await setAlias(api, tag);
-  await removeOutdated(api, [tag, ALIAS, base, COMPILER]);
+  const compiler = { what: WHAT, files, base, tag: COMPILER, target: 'compiler' };
+  await build(api, compiler, { ...options, rebuild: false });
+  await setAlias(api, tag, ALIAS);
+  await removeOutdated(api, OURS, [tag, ALIAS, base, COMPILER]);
   return { tag, built: true };
+}
+
+/**
+ * @param {import('./engine-api.mjs').EngineApi} api
+ * @param {ImageOptions} options
+ * @returns {Promise<string>} the image that the programs of ours in C are compiled in
+ */
+export async function obtainCompiler(api, options) {
+  if (await imageExists(api, COMPILER)) return COMPILER;
+  const files = readContext(options.folder ?? SANDBOX);
+  const { base } = await obtainBase(api, files, options);
+  const compiler = { what: WHAT, files, base, tag: COMPILER, target: 'compiler' };
+  await build(api, compiler, { ...options, rebuild: false });
+  return COMPILER;
 }
 
 /**
@@ -77,10 +94,10 @@ async function obtainBase(api, files, options) {
 
 /**
  * @param {import('./engine-api.mjs').EngineApi} api
- * @param {{ files: readonly import('./build-context.mjs').ContextFile[], base: string, tag: string, target?: string }} image
+ * @param {{ what: string, files: readonly import('./build-context.mjs').ContextFile[], base: string, tag: string, target?: string }} image
  * @param {ImageOptions} options
  */
-async function build(api, { files, base, tag, target }, { signal, say, rebuild }) {
+export async function build(api, { what, files, base, tag, target }, { signal, say, rebuild }) {
   say(`building ${tag}`);
   /** @type {string[]} */
   const output = [];
@@ -106,7 +123,7 @@ async function build(api, { files, base, tag, target }, { signal, say, rebuild }
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw new Failure('The sandbox image could not be built.', {
+    throw new Failure(`${what} could not be built.`, {
       details: [...output.slice(-25), errorMessage(error)].join('\n'),
       remedy: 'Try again with: npm run image',
       cause: error,
@@ -123,9 +140,10 @@ async function hasBridge(api) {
 /**
  * @param {import('./engine-api.mjs').EngineApi} api
  * @param {string} tag
+ * @param {string} alias
  */
-async function setAlias(api, tag) {
-  const [repo = '', name = ''] = ALIAS.split(':');
+export async function setAlias(api, tag, alias) {
+  const [repo = '', name = ''] = alias.split(':');
   await api.call('POST', `/images/${tag}/tag`, { query: { repo, tag: name } });
 }
 
@@ -135,16 +153,20 @@ async function setAlias(api, tag) {
  * of the last minutes: it may be a step of a build that runs beside us.
  *
  * @param {import('./engine-api.mjs').EngineApi} api
+ * @param {readonly string[]} repositories
  * @param {readonly string[]} needed
  */
-async function removeOutdated(api, needed) {
+export async function removeOutdated(api, repositories, needed) {
   const query = { filters: JSON.stringify({ label: ['secbox=image'] }) };
   const images = /** @type {{ Id: string, RepoTags: string[] | null, Created: number }[]} */ (
     await api.call('GET', '/images/json', { query })
   );
   const outdated = images
     .flatMap(({ RepoTags }) => RepoTags ?? [])
-    .filter((name) => OURS.some((repository) => name.startsWith(`${repository}:`)) && !needed.includes(name));
+    .filter(
+      (name) =>
+        repositories.some((repository) => name.startsWith(`${repository}:`)) && !needed.includes(name),
+    );
   const nameless = images
     .filter(({ RepoTags }) => (RepoTags ?? []).every((name) => name === '<none>:<none>'))
     .filter(({ Created }) => Date.now() - Created * 1000 > UNDER_WAY_MS)

@@ -1,6 +1,10 @@
+import { obtainDataImage } from './data-image.mjs';
 import { openEngine } from './engine.mjs';
+import { EngineError } from './engine-api.mjs';
 import { Failure } from './failure.mjs';
 import { obtainImage } from './image.mjs';
+import { obtainMountsProgram } from './mounts-program.mjs';
+import { obtainSubprocessProgram } from './subprocess-program.mjs';
 import { obtainPackages } from './packages.mjs';
 import { enginePaths } from './private-engine.mjs';
 import { dataFolder, repositoryRoot } from './settings.mjs';
@@ -64,7 +68,87 @@ async function prepareEngine({ env, signal, progress, onEngine }) {
     (say) => obtainImage(engine.api, { env, signal, say }),
     ({ tag, built }) => `${tag} ${built ? 'built' : 'is there'}`,
   );
-  return engine;
+  return {
+    ...engine,
+    mountsProgram: await prepareMounts(engine, { env, signal, progress }),
+    subprocessProgram: await prepareSubprocess(engine, { env, signal, progress }),
+  };
+}
+
+/**
+ * @param {import('./engine.mjs').Engine} engine
+ * @param {PrepareOptions} options
+ * @returns {Promise<string | undefined>}
+ */
+async function prepareMounts(engine, { env, signal, progress }) {
+  const made = await inStep(
+    progress,
+    'mounts',
+    (say) =>
+      unlessItFails(obtainMountsProgram(engine, { env, dataDir: dataFolder(env), signal, say }), progress),
+    describeProgram,
+  );
+  return made.program;
+}
+
+/**
+ * Only where it is asked for.
+ *
+ * @param {import('./engine.mjs').Engine} engine
+ * @param {PrepareOptions} options
+ * @returns {Promise<string | undefined>}
+ */
+async function prepareSubprocess(engine, { env, signal, progress }) {
+  if (env['SECBOX_SUBPROCESS'] !== 'on') return undefined;
+  const made = await inStep(
+    progress,
+    'subprocess',
+    (say) =>
+      unlessItFails(
+        obtainSubprocessProgram(engine, { env, dataDir: dataFolder(env), signal, say }),
+        progress,
+      ),
+    describeProgram,
+  );
+  return made.program;
+}
+
+/**
+ * Without it all else works, so that what fails here is only told.
+ *
+ * @param {Promise<import('./host-program.mjs').HostProgram>} obtained
+ * @param {import('./progress.mjs').Progress} progress
+ * @returns {Promise<import('./host-program.mjs').HostProgram>}
+ */
+async function unlessItFails(obtained, progress) {
+  try {
+    return await obtained;
+  } catch (error) {
+    if (!(error instanceof Failure) && !(error instanceof EngineError)) throw error;
+    progress.note([error.message, error instanceof Failure ? error.details : ''].join('\n'));
+    return { program: undefined, why: 'it could not be made' };
+  }
+}
+
+/** @param {import('./host-program.mjs').HostProgram} made */
+function describeProgram(made) {
+  if (made.program === undefined) return `no program: ${made.why}`;
+  return `${made.program} ${made.built ? 'compiled' : 'is there'}`;
+}
+
+/**
+ * The second image, on a machine that is prepared otherwise.
+ *
+ * @param {import('./engine.mjs').Engine} engine
+ * @param {PrepareOptions} options
+ */
+export async function prepareDataImage(engine, { env, signal, progress }) {
+  await inStep(
+    progress,
+    'data image',
+    (say) => obtainDataImage(engine.api, { env, signal, say }),
+    ({ tag, built }) => `${tag} ${built ? 'built' : 'is there'}`,
+  );
 }
 
 /** @param {import('./engine.mjs').Engine} engine */

@@ -20,6 +20,7 @@ import { withLock } from './lock.mjs';
 import { commandLine, isAlive } from './process-identity.mjs';
 import { systemPath } from './run-program.mjs';
 import { engineConfig } from './runsc.mjs';
+import { endStranded } from './stranded-containers.mjs';
 import { unmountBelow } from './unmount.mjs';
 
 const LONGEST_SOCKET_PATH = 107;
@@ -38,6 +39,7 @@ const LOG_BYTES = 10_000_000;
  * @property {string} log
  * @property {string} config
  * @property {string} lock
+ * @property {string} namespace what containerd keeps its containers under
  * @property {boolean} moved whether the sockets had to go elsewhere because the data folder is too deep
  */
 
@@ -48,9 +50,9 @@ const LOG_BYTES = 10_000_000;
 export function enginePaths(dataDir) {
   const root = path.join(dataDir, 'engine');
   const moved = Buffer.byteLength(path.join(root, DEEPEST_SOCKET)) > LONGEST_SOCKET_PATH;
-  const sockets = moved
-    ? `/run/secbox-${createHash('sha256').update(root).digest('hex').slice(0, 12)}`
-    : root;
+  // Should the engine find a containerd of the system, it must not share names with another engine there.
+  const namespace = `secbox-${createHash('sha256').update(root).digest('hex').slice(0, 12)}`;
+  const sockets = moved ? `/run/${namespace}` : root;
   return {
     root,
     socket: path.join(sockets, 'docker.sock'),
@@ -60,6 +62,7 @@ export function enginePaths(dataDir) {
     log: path.join(root, 'dockerd.log'),
     config: path.join(root, 'daemon.json'),
     lock: path.join(root, 'lock'),
+    namespace,
     moved,
   };
 }
@@ -262,7 +265,6 @@ async function launch(paths, dockerd, env, signal) {
 
 /** @param {EnginePaths} paths */
 function dockerdFlags(paths) {
-  const namespace = `secbox-${createHash('sha256').update(paths.root).digest('hex').slice(0, 12)}`;
   return [
     `--host=${privateHost(paths)}`,
     '--group=root',
@@ -271,9 +273,8 @@ function dockerdFlags(paths) {
     `--pidfile=${paths.pidFile}`,
     // Else it reads the settings of the system's engine.
     `--config-file=${paths.config}`,
-    // Should it find a containerd of the system, it must not share names with another engine there.
-    `--containerd-namespace=${namespace}`,
-    `--containerd-plugins-namespace=${namespace}-plugins`,
+    `--containerd-namespace=${paths.namespace}`,
+    `--containerd-plugins-namespace=${paths.namespace}-plugins`,
     // Sandboxes have no network, so the host's needs no change.
     '--bridge=none',
     '--iptables=false',
@@ -286,8 +287,8 @@ function dockerdFlags(paths) {
 }
 
 /**
- * Removes what a killed engine left: pid files that would make dockerd believe
- * that another one runs, sockets and mounts.
+ * Removes what a killed engine left: containers, pid files that would make dockerd
+ * believe that another one runs, sockets and mounts.
  *
  * @param {EnginePaths} paths
  */
@@ -307,6 +308,7 @@ async function clearRemains(paths) {
     process.kill(containerd, 'SIGTERM');
     await gone(containerd, STOP_MS, AbortSignal.timeout(STOP_MS));
   }
+  await endStranded(paths);
   for (const file of [paths.pidFile, containerdPidFile, paths.socket]) rmSync(file, { force: true });
   unmountBelow(paths.root);
   unmountBelow(paths.execRoot);

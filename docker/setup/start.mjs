@@ -1,5 +1,6 @@
 import { compileService } from './compile.mjs';
-import { runCommand } from './failure.mjs';
+import { obtainDataImage } from './data-image.mjs';
+import { describeFailure, runCommand } from './failure.mjs';
 import { checkNode, inStep, prepareAll } from './prepare.mjs';
 import { createProgress } from './progress.mjs';
 import { serve } from './serve.mjs';
@@ -9,10 +10,13 @@ const HELP = `Usage: npm start
 
 Installs the packages, finds or starts a Docker engine, makes the sandbox
 image, compiles, and serves on 127.0.0.1:8003. What is there already is not
-done again. Ctrl-C stops it.
+done again. The second image, for skills that use pandas and matplotlib, is
+made while it serves. Ctrl-C stops it.
 
   PORT                  where it serves (default: 8003)
   SECBOX_DATA_DIR       where everything is kept (default: data)
+  SECBOX_AUTH           keys: callers need a key, and one for development is made in
+                        the data folder; off: anyone on this machine may do all
   SECBOX_ENGINE         auto: start a private engine where none answers, installing
                         Debian's docker.io if need be (Linux, root, apt-get)
                         external: never install or start an engine
@@ -24,6 +28,9 @@ done again. Ctrl-C stops it.
 The README lists every variable.
 `;
 
+/** The service, and what brings its skills to agents over stdio. */
+const STARTED = ['apps/core-api', 'apps/agent-worker'];
+
 await runCommand(async (signal) => {
   if (process.argv.slice(2).some((word) => word === '--help' || word === '-h')) {
     process.stdout.write(HELP);
@@ -33,21 +40,49 @@ await runCommand(async (signal) => {
   const { env } = process;
   const progress = createProgress({ stream: process.stdout, env });
   try {
-    const { endpoint } = await prepareAll({ env, signal, progress });
+    const { api, endpoint, mountsProgram, subprocessProgram } = await prepareAll({ env, signal, progress });
     await inStep(
       progress,
       'build',
-      (say) => compileService({ root: repositoryRoot, env, signal, say }),
+      (say) => compileService({ root: repositoryRoot, env, signal, say, projects: STARTED }),
       () => 'compiled',
     );
     progress.close();
     process.stdout.write(`${summary(progress)}\n`);
     signal.throwIfAborted();
-    return await serve(endpoint, { root: repositoryRoot, env, dataDir: dataFolder(env) });
+    const programs = { mountsProgram, subprocessProgram };
+    const serving = serve(endpoint, { root: repositoryRoot, env, dataDir: dataFolder(env), ...programs });
+    const over = new AbortController();
+    const image = makeDataImage(api, env, AbortSignal.any([signal, over.signal]));
+    try {
+      return await serving;
+    } finally {
+      over.abort();
+      await image;
+    }
   } finally {
     progress.close();
   }
 });
+
+/**
+ * Beside the service, as few skills need it and nobody should wait for it.
+ *
+ * @param {import('./engine-api.mjs').EngineApi} api
+ * @param {NodeJS.ProcessEnv} env
+ * @param {AbortSignal} signal
+ */
+async function makeDataImage(api, env, signal) {
+  try {
+    const { tag, built } = await obtainDataImage(api, { env, signal, say: () => undefined });
+    if (built) process.stdout.write(`The image of skills that use pandas and matplotlib is built: ${tag}\n`);
+  } catch (error) {
+    if (signal.aborted) return;
+    process.stdout.write(
+      `Skills that use pandas and matplotlib cannot run:\n${describeFailure(error).text}\n`,
+    );
+  }
+}
 
 /** @param {import('./progress.mjs').Progress} progress */
 function summary(progress) {

@@ -28,6 +28,7 @@ static struct counter peak_v1 = { "/sys/fs/cgroup/memory/memory.max_usage_in_byt
 static struct counter cpu_v1 = { "/sys/fs/cgroup/cpuacct/cpuacct.usage", NULL, 1000, -1, 0 };
 
 static struct counter *oom, *peak, *cpu;
+static uint64_t ended_cpu_us, ended_max_rss_bytes;
 
 static bool counter_read(const struct counter *counter, uint64_t *value)
 {
@@ -86,17 +87,22 @@ void counters_start(void)
 		counter_read(cpu, &cpu->before);
 }
 
+/* Not RUSAGE_CHILDREN, which would count an interpreter that was started ahead for nothing. */
+void counters_add(const struct rusage *ended)
+{
+	uint64_t rss_bytes = (uint64_t)ended->ru_maxrss * 1024;
+
+	if (rss_bytes > ended_max_rss_bytes)
+		ended_max_rss_bytes = rss_bytes;
+	ended_cpu_us += (uint64_t)(ended->ru_utime.tv_sec + ended->ru_stime.tv_sec) * 1000000 +
+			(uint64_t)(ended->ru_utime.tv_usec + ended->ru_stime.tv_usec);
+}
+
 void counters_read(struct usage *usage)
 {
-	struct rusage children;
 	uint64_t value;
 
-	*usage = (struct usage){ 0 };
-	if (getrusage(RUSAGE_CHILDREN, &children) == 0) {
-		usage->max_rss_bytes = (uint64_t)children.ru_maxrss * 1024;
-		usage->cpu_us = (uint64_t)(children.ru_utime.tv_sec + children.ru_stime.tv_sec) * 1000000 +
-				(uint64_t)(children.ru_utime.tv_usec + children.ru_stime.tv_usec);
-	}
+	*usage = (struct usage){ .cpu_us = ended_cpu_us, .max_rss_bytes = ended_max_rss_bytes };
 	if (counter_now(oom, &value)) {
 		usage->measured |= MEASURED_OOM;
 		usage->oom_kills = (uint32_t)(value - oom->before);

@@ -2,12 +2,21 @@
  * Frames from the host. A header is judged before a byte of its payload is taken, so that nothing
  * longer than its buffer is ever stored and an impossible frame ends the talk at once.
  */
+#define _GNU_SOURCE
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bytes.h"
 #include "init.h"
 
 unsigned char request_payload[MAX_REQUEST_BYTES] __attribute__((aligned(4096)));
+
+/* Env may hold secrets, and a small init is the last the OOM killer looks at. */
+void request_forget(void)
+{
+	if (madvise(request_payload, MAX_REQUEST_BYTES, MADV_DONTNEED) != 0)
+		explicit_bzero(request_payload, MAX_REQUEST_BYTES);
+}
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -35,6 +44,10 @@ static int judge_header(const struct inbox *inbox)
 		if (!inbox->requested)
 			return FAULT_ORDER;
 		return inbox->length != KILL_BYTES ? FAULT_LENGTH : 0;
+	case FRAME_CLEAR:
+		if (inbox->requested)
+			return FAULT_ORDER;
+		return inbox->length != 0 ? FAULT_LENGTH : 0;
 	default:
 		return FAULT_TYPE;
 	}
@@ -64,7 +77,7 @@ static void take_payload(struct inbox *inbox, const unsigned char *bytes, size_t
 	else if (inbox->type == FRAME_KILL)
 		memcpy(inbox->kill + inbox->have, bytes, count);
 	else if (count > 0)
-		on_stdin(bytes, count);
+		stdin_put(bytes, count);
 	inbox->have += count;
 }
 
@@ -79,16 +92,19 @@ static int close_frame(struct inbox *inbox)
 		inbox->requested = true;
 		inbox->stdin_open = request.streams_stdin;
 		inbox->window = STDIN_WINDOW_BYTES;
-		on_request(&request);
+		on_request(&request, inbox->length);
 		return 0;
 	case FRAME_STDIN_END:
 		inbox->stdin_open = false;
-		on_stdin_end();
+		stdin_end();
 		return 0;
 	case FRAME_KILL:
 		if (inbox->kill[0] < 1 || inbox->kill[0] > 64 || inbox->kill[1] != 0 || get_u16(inbox->kill + 2) != 0)
 			return FAULT_KILL;
 		on_kill(inbox->kill[0], get_u32(inbox->kill + 4));
+		return 0;
+	case FRAME_CLEAR:
+		on_clear();
 		return 0;
 	default:
 		return 0;

@@ -55,8 +55,11 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return say(1, "secbox-init, protocol " TEXT(PROTOCOL_VERSION) "\n", 0);
-	if (argc != 1)
-		return say(2, "usage: secbox-init [--version]\n", STATUS_USAGE);
+
+	bool python_ahead = argc == 2 && strcmp(argv[1], "--prestart=python") == 0;
+
+	if (argc != 1 && !python_ahead)
+		return say(2, "usage: secbox-init [--version | --prestart=python]\n", STATUS_USAGE);
 	/* Its sweep kills every process it may: only in a PID namespace of its own is that the sandbox's. */
 	if (getpid() != 1)
 		return say(2, "secbox-init: must be PID 1\n", STATUS_USAGE);
@@ -75,5 +78,5 @@ int main(int argc, char **argv)
 	if (child_signals < 0 || chdir("/") != 0)
 		return say(2, "secbox-init: cannot set itself up\n", STATUS_SETUP);
 	touch_stack();
-	return relay(child_signals);
+	return relay(child_signals, python_ahead);
 }

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "ahead.h"
 #include "protocol.h"
 
 /* request.c */
@@ -25,7 +26,6 @@ struct request {
 };
 /* The result points into payload. False: malformed. */
 bool request_parse(unsigned char *payload, size_t length, struct request *request);
-void request_forget(void);
 
 /* inbox.c: frames from the host, fed in pieces of any size. Zero, or a FAULT_ code that ends the talk. */
 struct inbox {
@@ -40,14 +40,15 @@ struct inbox {
 int inbox_feed(struct inbox *inbox, const unsigned char *bytes, size_t count);
 /* Page-aligned, so that its pages can be given back once the command has its own copy. */
 extern unsigned char request_payload[MAX_REQUEST_BYTES];
+void request_forget(void);
 
-/* what the inbox calls (relay.c) */
-void on_request(const struct request *request);
-void on_stdin(const unsigned char *bytes, size_t count);
-void on_stdin_end(void);
+/* what the inbox calls (relay.c). The request holds until it is forgotten. */
+void on_request(const struct request *request, size_t payload_bytes);
 void on_kill(int signal, uint32_t grace_ms);
+void on_clear(void);
 
 /* stdin.c: what the host streams to the command's stdin; never more than one window is held. */
+/* What came before is held until then. */
 void stdin_open(int fd);
 void stdin_put(const unsigned char *bytes, size_t count);
 void stdin_end(void);
@@ -64,22 +65,43 @@ bool outbox_empty(void);
 void outbox_frame(unsigned type, const unsigned char *payload, size_t length);
 /* Reads what is there, at most limit bytes, into a data frame. As read(2). */
 ssize_t outbox_read(unsigned type, int fd, size_t limit);
+/* How many bytes a pipe holds. */
+size_t outbox_waiting(int fd);
 /* False: nobody will ever read fd 1 again. */
 bool outbox_flush(void);
+
+/* frames.c: puts one of the frames that are not data into the outbox. */
+void frame_ready(unsigned prestart);
+void frame_ahead(unsigned state);
+void frame_started(pid_t pid, unsigned how);
+void frame_credit(size_t credit);
+void frame_failed(const struct start_failure *failure);
+void frame_fault(int fault, const unsigned char *header);
+void frame_exit(int wait_status, bool alone, uint64_t wall_us);
 
 /* spawn.c */
 struct child {
 	pid_t pid;
-	/* Ends at a successful execve; carries a struct start_failure otherwise. */
+	/* Ends at a successful execve; carries a struct start_failure otherwise. Ahead: see ahead.h. */
 	int status;
 	int stdin, stdout, stderr;
+	/* Ahead only: where it waits for the request. */
+	int request;
 };
-struct start_failure {
-	int step, error;
-};
+extern const struct child no_child;
 /* What must be opened while there is no other process yet. */
 void spawn_prepare(void);
 bool spawn(const struct request *request, struct child *child, struct start_failure *failure);
+bool spawn_ahead(const struct request *request, struct child *child);
+void child_close(struct child *child);
+
+/* ahead.c: one interpreter, up before the request is there. */
+/* False: there is none, and requests start plainly. */
+bool ahead_start(struct child *child);
+/* Whether this request starts nothing but what is up already. */
+bool ahead_fits(const struct request *request, size_t payload_bytes);
+/* False: it is not there any more. */
+bool ahead_give(struct child *child, size_t payload_bytes);
 
 /* signals.c */
 /* Ignores everything but SIGCHLD; a descriptor that is readable when a child may have ended. */
@@ -103,12 +125,14 @@ struct usage {
 };
 void counters_open(void);
 void counters_start(void);
+/* A process of the command's has been waited for. */
+void counters_add(const struct rusage *ended);
 void counters_read(struct usage *usage);
 
 /* relay.c: from ready to the end; returns the status init exits with. */
 #define STATUS_DONE 0
 #define STATUS_FAULT 2
 #define STATUS_ABANDONED 3
-int relay(int child_signals);
+int relay(int child_signals, bool python_ahead);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bytes.h"
@@ -46,6 +47,13 @@ ssize_t outbox_read(unsigned type, int fd, size_t limit)
 		filled += HEADER_BYTES + (size_t)count;
 	}
 	return count;
+}
+
+size_t outbox_waiting(int fd)
+{
+	int count;
+
+	return fd >= 0 && ioctl(fd, FIONREAD, &count) == 0 ? (size_t)count : 0;
 }
 
 bool outbox_flush(void)

@@ -28,12 +28,14 @@
 #define FRAME_STDIN_CLOSED 0x07
 #define FRAME_EXIT 0x08
 #define FRAME_FAULT 0x09
+#define FRAME_AHEAD 0x0a
 
 /* host to init */
 #define FRAME_REQUEST 0x81
 #define FRAME_STDIN 0x82
 #define FRAME_STDIN_END 0x83
 #define FRAME_KILL 0x84
+#define FRAME_CLEAR 0x85
 
 /* REQUEST: fixed part, then rlimits of 9 bytes, then NUL-terminated cwd, argv, env. */
 #define REQUEST_FIXED_BYTES 16
@@ -48,6 +50,16 @@
 #define LIMIT_STACK 5
 
 #define KILL_BYTES 8
+
+/* READY: what is started ahead of the request. */
+#define PRESTART_NONE 0
+#define PRESTART_PYTHON 1
+
+/* AHEAD: what became of it before the request. STARTED: how the command was started. */
+#define AHEAD_STATE_UP 1
+#define AHEAD_STATE_LOST 2
+#define START_PLAIN 0
+#define START_AHEAD 1
 
 /* FAILED: which step of starting the command failed. */
 #define STEP_DESCRIPTORS 1

@@ -8,14 +8,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "clock.h"
 #include "init.h"
 
 #define REAPED_PER_TURN 256
@@ -24,7 +22,8 @@
 
 enum stage {
 	WAITING,  /* for the request */
-	STARTING, /* forked; execve has neither failed nor succeeded yet */
+	CLEARING, /* what was started ahead is of no use to the request; its end is waited for */
+	STARTING, /* forked, or handed over; that has neither failed nor succeeded yet */
 	RUNNING,
 	SWEEPING, /* the command has ended: nothing else may live on */
 	DRAINING, /* nothing can write any more; what is in the pipes goes to the host */
@@ -34,54 +33,90 @@ enum stage {
 static enum stage stage;
 static struct inbox inbox;
 static int fault;
-static struct child child = { .pid = -1, .status = -1, .stdin = -1, .stdout = -1, .stderr = -1 };
+/* Before the request: what was started ahead, if anything. */
+static struct child child;
+/* Its strings lie in request_payload until that is forgotten. */
+static struct request request;
 static struct start_failure failure;
-static bool started, tell_ready = true, tell_started;
+static bool started, ahead_up, ahead_unwanted, ahead_used, tell_ready = true, tell_started;
+static unsigned prestart, tell_ahead;
+/* The last signal that the host sent before the command had started. */
+static int early_signal;
 static bool child_ended, reaped, maybe_more_to_reap, childless, alone;
 static int wait_status;
 static size_t stdout_left = MAX_DATA_BYTES, stderr_left = MAX_DATA_BYTES;
 /* Moments in microseconds; 0: not set. */
 static uint64_t started_at, ended_at, kill_at, childless_since;
 
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 /* ---- what the host asks for ---- */
 
-void on_request(const struct request *request)
+static void start_plainly(void)
 {
 	counters_start();
 	started_at = now_us();
+	reaped = false;
 	stage = STARTING;
-	if (spawn(request, &child, &failure)) {
+	if (spawn(&request, &child, &failure)) {
 		failure.step = 0;
 		stdin_open(child.stdin);
+		if (early_signal == SIGKILL)
+			kill_everything(SIGKILL);
 	} else {
 		stage = SWEEPING;
 	}
 	request_forget();
 }
 
-void on_stdin(const unsigned char *bytes, size_t count)
+/* It dies while the host is still at other things. */
+void on_clear(void)
 {
-	stdin_put(bytes, count);
+	ahead_unwanted = true;
+	if (child.pid > 0 && !reaped)
+		kill(child.pid, SIGKILL);
 }
 
-void on_stdin_end(void)
+/* Nothing of the request has run in it. */
+static void clear_ahead(void)
 {
-	stdin_end();
+	ahead_used = false;
+	stage = CLEARING;
+	if (!reaped)
+		kill(child.pid, SIGKILL);
+}
+
+void on_request(const struct request *asked, size_t payload_bytes)
+{
+	request = *asked;
+	if (child.pid < 0) {
+		start_plainly();
+	} else if (!reaped && !ahead_unwanted && ahead_fits(&request, payload_bytes) &&
+		   ahead_give(&child, payload_bytes)) {
+		counters_start();
+		started_at = now_us();
+		ahead_used = true;
+		stage = STARTING;
+	} else {
+		clear_ahead();
+	}
+}
+
+/*
+ * What was started ahead may die of a signal that was meant for the command: that gets it too. A
+ * command ignores signals until shortly before its execve, as init does: it gets them after that.
+ */
+static void signal_everything(int signal)
+{
+	if (stage == CLEARING || stage == STARTING)
+		early_signal = signal;
+	if (stage != STARTING || ahead_used || signal == SIGKILL)
+		kill_everything(signal);
 }
 
 void on_kill(int signal, uint32_t grace_ms)
 {
-	if (stage != STARTING && stage != RUNNING)
+	if (stage != CLEARING && stage != STARTING && stage != RUNNING)
 		return;
-	kill_everything(signal);
+	signal_everything(signal);
 	if (signal != SIGKILL)
 		kill_at = now_us() + (uint64_t)grace_ms * 1000;
 }
@@ -111,12 +146,15 @@ static void reap(void)
 	maybe_more_to_reap = false;
 	for (int i = 0; i < REAPED_PER_TURN; i++) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
+		struct rusage usage;
+		pid_t pid = wait4(-1, &status, WNOHANG | __WALL, &usage);
 
 		if (pid <= 0) {
 			childless = pid < 0 && errno == ECHILD;
 			return;
 		}
+		if (stage != WAITING && stage != CLEARING)
+			counters_add(&usage);
 		if (pid == child.pid && !reaped) {
 			reaped = true;
 			wait_status = status;
@@ -126,22 +164,68 @@ static void reap(void)
 	maybe_more_to_reap = true;
 }
 
-/* The descriptor ends at execve, so it is settled in any case once the child is reaped. */
-static void settle_start(void)
+static void begin(void)
 {
-	ssize_t count = read(child.status, &failure, sizeof failure);
-
-	if (count < 0)
-		return;
-	if (count == (ssize_t)sizeof failure) {
-		stage = SWEEPING;
-		return;
-	}
 	failure.step = 0;
 	started = tell_started = true;
 	stage = RUNNING;
 	close(child.status);
 	child.status = -1;
+	if (early_signal != 0 && !ahead_used)
+		kill_everything(early_signal);
+}
+
+/* The descriptor ends at execve, so it is settled in any case once the child is reaped. */
+static void settle_start(void)
+{
+	ssize_t count = read(child.status, &failure, sizeof failure);
+
+	if (count == (ssize_t)sizeof failure)
+		stage = SWEEPING;
+	else if (count >= 0)
+		begin();
+}
+
+/* What was started ahead says itself what it does; if it ends first, the request is still ours to start. */
+static void settle_handover(void)
+{
+	struct start_failure told;
+	ssize_t count = read(child.status, &told, sizeof told);
+
+	if (count < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (count == (ssize_t)sizeof told && told.step == AHEAD_UP) {
+		ahead_up = true;
+	} else if (count != (ssize_t)sizeof told || !ahead_up) {
+		clear_ahead();
+	} else if (told.step != AHEAD_TAKEN) {
+		failure = told;
+		stage = SWEEPING;
+		request_forget();
+	} else {
+		request_forget();
+		if (request.streams_stdin)
+			stdin_open(child.stdin);
+		else
+			close(child.stdin);
+		begin();
+	}
+}
+
+static void watch_ahead(void)
+{
+	struct start_failure told;
+	ssize_t count = child.status < 0 ? -1 : read(child.status, &told, sizeof told);
+
+	if (count == (ssize_t)sizeof told && told.step == AHEAD_UP) {
+		ahead_up = true;
+		tell_ahead = AHEAD_STATE_UP;
+	} else if (count >= 0) {
+		/* It has ended, or could not be started; it is reaped when the kernel says so. */
+		tell_ahead = AHEAD_STATE_LOST;
+		close(child.status);
+		child.status = -1;
+	}
 }
 
 /*
@@ -150,9 +234,7 @@ static void settle_start(void)
  */
 static size_t bytes_in(int fd)
 {
-	int count;
-
-	return fd >= 0 && started && fault == 0 && ioctl(fd, FIONREAD, &count) == 0 ? (size_t)count : 0;
+	return started && fault == 0 ? outbox_waiting(fd) : 0;
 }
 
 static void sweep_on(void)
@@ -173,11 +255,19 @@ static void sweep_on(void)
 static void step(void)
 {
 	if (kill_at != 0 && now_us() >= kill_at) {
-		kill_everything(SIGKILL);
+		signal_everything(SIGKILL);
 		kill_at = 0;
 	}
-	if (stage == STARTING)
+	if (stage == WAITING)
+		watch_ahead();
+	if (stage == STARTING && ahead_used)
+		settle_handover();
+	else if (stage == STARTING)
 		settle_start();
+	if (stage == CLEARING && reaped) {
+		child_close(&child);
+		start_plainly();
+	}
 	if (stage == RUNNING && reaped)
 		stage = SWEEPING;
 	if (stage == SWEEPING)
@@ -186,67 +276,14 @@ static void step(void)
 
 /* ---- what the host is told ---- */
 
-static void frame_ready(void)
+static void tell_last(void)
 {
-	unsigned char payload[12] = { 0 };
-
-	put_u16(payload, PROTOCOL_VERSION);
-	put_u32(payload + 4, MAX_REQUEST_BYTES);
-	put_u32(payload + 8, STDIN_WINDOW_BYTES);
-	outbox_frame(FRAME_READY, payload, sizeof payload);
-}
-
-static void frame_started(void)
-{
-	unsigned char payload[8] = { 0 };
-
-	put_u32(payload, (uint32_t)child.pid);
-	outbox_frame(FRAME_STARTED, payload, sizeof payload);
-}
-
-static void frame_credit(size_t credit)
-{
-	unsigned char payload[4];
-
-	inbox.window += credit;
-	put_u32(payload, (uint32_t)credit);
-	outbox_frame(FRAME_STDIN_CREDIT, payload, sizeof payload);
-}
-
-static void frame_exit(void)
-{
-	unsigned char payload[EXIT_BYTES] = { 0 };
-	struct usage usage;
-
-	counters_read(&usage);
-	payload[0] = WIFSIGNALED(wait_status) ? HOW_SIGNALED : HOW_EXITED;
-	payload[1] = (unsigned char)(WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status));
-	payload[2] = alone ? EXIT_FLAG_ALONE : 0;
-	payload[3] = (unsigned char)usage.measured;
-	put_u32(payload + 4, usage.oom_kills);
-	put_u64(payload + 8, ended_at - started_at);
-	put_u64(payload + 16, usage.cpu_us);
-	put_u64(payload + 24, usage.peak_bytes);
-	put_u64(payload + 32, usage.max_rss_bytes);
-	outbox_frame(FRAME_EXIT, payload, sizeof payload);
-}
-
-static void frame_last(void)
-{
-	unsigned char payload[8] = { 0 };
-
-	if (fault != 0) {
-		payload[0] = (unsigned char)fault;
-		payload[1] = inbox.header[2];
-		put_u32(payload + 4, get_u32(inbox.header + 4));
-		outbox_frame(FRAME_FAULT, payload, sizeof payload);
-	} else if (failure.step != 0) {
-		payload[0] = (unsigned char)failure.step;
-		put_u32(payload + 4, (uint32_t)failure.error);
-		outbox_frame(FRAME_FAILED, payload, sizeof payload);
-	} else {
-		frame_exit();
-	}
+	if (fault != 0)
+		frame_fault(fault, inbox.header);
+	else if (failure.step != 0)
+		frame_failed(&failure);
+	else
+		frame_exit(wait_status, alone, ended_at - started_at);
 }
 
 static void relay_stream(unsigned type, int *fd, size_t *left)
@@ -270,12 +307,16 @@ static void fill_outbox(void)
 	size_t credit = stdin_take_credit();
 
 	if (tell_ready)
-		frame_ready();
+		frame_ready(prestart);
+	if (tell_ahead != 0)
+		frame_ahead(tell_ahead);
 	if (tell_started)
-		frame_started();
+		frame_started(child.pid, ahead_used ? START_AHEAD : START_PLAIN);
 	tell_ready = tell_started = false;
+	tell_ahead = 0;
 	if (credit > 0)
 		frame_credit(credit);
+	inbox.window += credit;
 	if (stdin_take_closed())
 		outbox_frame(FRAME_STDIN_CLOSED, NULL, 0);
 	if (started && fault == 0) {
@@ -283,7 +324,7 @@ static void fill_outbox(void)
 		relay_stream(FRAME_STDERR, &child.stderr, &stderr_left);
 	}
 	if (stage == DRAINING && stdout_left == 0 && stderr_left == 0) {
-		frame_last();
+		tell_last();
 		stage = ENDED;
 	}
 }
@@ -330,7 +371,7 @@ static bool wait_for_news(int child_signals)
 	FD_ZERO(&writable);
 	listen_to(0, &readable, &highest);
 	listen_to(child_signals, &readable, &highest);
-	listen_to(stage == STARTING ? child.status : -1, &readable, &highest);
+	listen_to(stage == STARTING || stage == WAITING ? child.status : -1, &readable, &highest);
 	listen_to(stdin_waits_for(), &writable, &highest);
 	if (!outbox_empty()) {
 		listen_to(1, &writable, &highest);
@@ -345,8 +386,14 @@ static bool wait_for_news(int child_signals)
 	return FD_ISSET(0, &readable);
 }
 
-int relay(int child_signals)
+int relay(int child_signals, bool python_ahead)
 {
+	child = no_child;
+	if (python_ahead) {
+		prestart = PRESTART_PYTHON;
+		if (!ahead_start(&child))
+			tell_ahead = AHEAD_STATE_LOST;
+	}
 	for (;;) {
 		if (outbox_empty())
 			fill_outbox();

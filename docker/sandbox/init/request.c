@@ -1,6 +1,5 @@
 /* The payload of a REQUEST, parsed in place: argv and env point into it, nothing is allocated. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "bytes.h"
 #include "init.h"
@@ -94,11 +93,4 @@ bool request_parse(unsigned char *payload, size_t length, struct request *reques
 	request->envp = env_pointers;
 	return request->cwd != NULL && request->cwd[0] == '/' && next_strings(&at, end, argv_pointers, argc) &&
 	       next_strings(&at, end, env_pointers, envc) && at == end && env_is_sane();
-}
-
-/* Env may hold secrets, and a small init is the last the OOM killer looks at. */
-void request_forget(void)
-{
-	if (madvise(request_payload, MAX_REQUEST_BYTES, MADV_DONTNEED) != 0)
-		explicit_bzero(request_payload, MAX_REQUEST_BYTES);
 }

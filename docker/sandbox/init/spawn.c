@@ -105,7 +105,26 @@ static int exec_on_path(const struct request *request)
 	return STEP_EXEC;
 }
 
-static _Noreturn void become_command(const struct request *request, int status, const int stdio[3])
+/* Descriptors that stay open over execve, at the numbers where the interpreter looks for them. */
+static bool leave_open(const int fds[3])
+{
+	static const int numbers[3] = { AHEAD_REQUEST_FD, AHEAD_STATUS_FD, AHEAD_STDIN_FD };
+	int copies[3];
+
+	/* Out of the way first: one of them may have the number that another is to get. */
+	for (int i = 0; i < 3; i++) {
+		copies[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, AHEAD_STDIN_FD + 1);
+		if (copies[i] < 0)
+			return false;
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(copies[i], numbers[i]) < 0)
+			return false;
+	return true;
+}
+
+static _Noreturn void become_command(const struct request *request, int status, const int stdio[3],
+				     const int *left_open)
 {
 	setsid();
 	signals_restore();
@@ -122,6 +141,8 @@ static _Noreturn void become_command(const struct request *request, int status, 
 		fail(status, STEP_CHDIR);
 	if (!shield_init())
 		fail(status, STEP_SHIELD);
+	if (left_open != NULL && !leave_open(left_open))
+		fail(status, STEP_DESCRIPTORS);
 	fail(status, exec_on_path(request));
 }
 
@@ -141,33 +162,85 @@ static bool set_nonblocking(int fd)
 	return fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
 }
 
+const struct child no_child = { .pid = -1, .status = -1, .stdin = -1, .stdout = -1, .stderr = -1, .request = -1 };
+
+void child_close(struct child *child)
+{
+	const int fds[] = { child->status, child->stdin, child->stdout, child->stderr, child->request };
+
+	for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*child = no_child;
+}
+
+static bool outputs_made(struct child *child, int *status, int stdio[3])
+{
+	return make_pipe(&child->status, status) && make_pipe(&child->stdout, &stdio[1]) &&
+	       make_pipe(&child->stderr, &stdio[2]) && set_nonblocking(child->status) &&
+	       set_nonblocking(child->stdout) && set_nonblocking(child->stderr);
+}
+
+static bool input_made(int *read_end, int *write_end)
+{
+	return make_pipe(read_end, write_end) && set_nonblocking(*write_end);
+}
+
+static void close_ours(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0 && fds[i] != dev_null)
+			close(fds[i]);
+}
+
+static pid_t start(const struct request *request, int status, const int stdio[3], const int *left_open)
+{
+	score_next_child("1000");
+
+	pid_t pid = fork();
+
+	if (pid == 0)
+		become_command(request, status, stdio, left_open);
+
+	int error = errno;
+
+	score_next_child(own_oom_score_adj);
+	errno = error;
+	return pid;
+}
+
 bool spawn(const struct request *request, struct child *child, struct start_failure *failure)
 {
-	int status, stdio[3] = { dev_null, -1, -1 };
+	int status = -1, stdio[3] = { dev_null, -1, -1 };
 
-	*child = (struct child){ .pid = -1, .status = -1, .stdin = -1, .stdout = -1, .stderr = -1 };
+	*child = no_child;
 	failure->step = STEP_DESCRIPTORS;
-	if (!make_pipe(&child->status, &status) || !make_pipe(&child->stdout, &stdio[1]) ||
-	    !make_pipe(&child->stderr, &stdio[2]) ||
-	    (request->streams_stdin && !make_pipe(&stdio[0], &child->stdin)) ||
-	    !set_nonblocking(child->status) || !set_nonblocking(child->stdin) ||
-	    !set_nonblocking(child->stdout) || !set_nonblocking(child->stderr)) {
+	if (!outputs_made(child, &status, stdio) ||
+	    (request->streams_stdin && !input_made(&stdio[0], &child->stdin))) {
 		failure->error = errno;
 		return false;
 	}
-
-	score_next_child("1000");
-	child->pid = fork();
-	if (child->pid == 0)
-		become_command(request, status, stdio);
+	child->pid = start(request, status, stdio, NULL);
 	failure->step = STEP_FORK;
 	failure->error = errno;
-	score_next_child(own_oom_score_adj);
-
 	close(status);
-	close(stdio[1]);
-	close(stdio[2]);
-	if (stdio[0] != dev_null)
-		close(stdio[0]);
+	close_ours(stdio, 3);
 	return child->pid > 0;
+}
+
+/* Like any other command, with stdin that is yet to be decided and a pipe for the request. */
+bool spawn_ahead(const struct request *request, struct child *child)
+{
+	int left_open[3] = { -1, -1, -1 }, stdio[3] = { dev_null, -1, -1 };
+
+	*child = no_child;
+	if (outputs_made(child, &left_open[1], stdio) && input_made(&left_open[0], &child->request) &&
+	    input_made(&left_open[2], &child->stdin))
+		child->pid = start(request, left_open[1], stdio, left_open);
+	close_ours(stdio, 3);
+	close_ours(left_open, 3);
+	if (child->pid > 0)
+		return true;
+	child_close(child);
+	return false;
 }

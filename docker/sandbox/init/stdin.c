@@ -14,10 +14,11 @@
 static unsigned char ring[STDIN_WINDOW_BYTES];
 static size_t head, held, credit;
 static int pipe_fd = -1;
-static bool ended, closed_early;
+static bool ended, over, closed_early;
 
 static void shut(void)
 {
+	over = true;
 	if (pipe_fd >= 0)
 		close(pipe_fd);
 	pipe_fd = -1;
@@ -27,11 +28,13 @@ static void shut(void)
 void stdin_open(int fd)
 {
 	pipe_fd = fd;
+	if (fd < 0 || (ended && held == 0))
+		shut();
 }
 
 void stdin_put(const unsigned char *bytes, size_t count)
 {
-	for (size_t i = 0; pipe_fd >= 0 && i < count;) {
+	for (size_t i = 0; !over && i < count;) {
 		size_t at = (head + held) % sizeof ring;
 		size_t room = count - i < sizeof ring - at ? count - i : sizeof ring - at;
 
@@ -44,7 +47,7 @@ void stdin_put(const unsigned char *bytes, size_t count)
 void stdin_end(void)
 {
 	ended = true;
-	if (held == 0)
+	if (held == 0 && pipe_fd >= 0)
 		shut();
 }
 
@@ -55,7 +58,7 @@ int stdin_waits_for(void)
 
 void stdin_pump(void)
 {
-	while (held > 0) {
+	while (held > 0 && pipe_fd >= 0) {
 		size_t run = held < sizeof ring - head ? held : sizeof ring - head;
 		ssize_t count = write(pipe_fd, ring + head, run);
 
@@ -70,7 +73,7 @@ void stdin_pump(void)
 		held -= (size_t)count;
 		credit += (size_t)count;
 	}
-	if (ended)
+	if (ended && pipe_fd >= 0)
 		shut();
 }
 

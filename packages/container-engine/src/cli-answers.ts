@@ -1,5 +1,13 @@
 import type { ContainerId, EngineImage, EngineInfo, OwnedContainer } from './container-engine.js';
-import { imageOf, infoOf, type ImageAnswer, type InfoAnswer, type VersionAnswer } from './engine-answers.js';
+import {
+  imageOf,
+  infoOf,
+  purposeOf,
+  stateIn,
+  type ImageAnswer,
+  type InfoAnswer,
+  type VersionAnswer,
+} from './engine-answers.js';
 import { labels } from './hardening.js';
 
 /** What the docker program prints, and what we take from it. Each format stands beside its reader. */
@@ -22,9 +30,10 @@ export function readState(answer: string): ContainerState {
 }
 
 export interface ListedContainer extends OwnedContainer {
-  readonly status: string;
   readonly dataDir: string;
 }
+
+type ListedTexts = [status: string, execId: string, dataDir: string, purpose: string];
 
 /** Labels one by one: the program's own list of them is joined by commas, which their values may have too. */
 export const listFormat = `--format=[${[
@@ -32,6 +41,7 @@ export const listFormat = `--format=[${[
   '{{json .State}}',
   `{{json (.Label "${labels.execId}")}}`,
   `{{json (.Label "${labels.dataDir}")}}`,
+  `{{json (.Label "${labels.ours}")}}`,
 ].join(',')}]`;
 
 export function readList(answer: string): ListedContainer[] {
@@ -39,8 +49,8 @@ export function readList(answer: string): ListedContainer[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
-      const [id, status, execId, dataDir] = JSON.parse(line) as [ContainerId, string, string, string];
-      return { id, execId, running: status === 'running', status, dataDir };
+      const [id, status, execId, dataDir, purpose] = JSON.parse(line) as [ContainerId, ...ListedTexts];
+      return { id, execId, purpose: purposeOf(purpose), ...stateIn(status), dataDir };
     });
 }
 

@@ -20,7 +20,7 @@ const spec: ContainerSpec = {
   pids: 64,
   readOnlyRoot: true,
   maxFileBytes: 2 * 1024 ** 3,
-  owner: { execId: 'exec', dataDir: '/data' },
+  owner: { purpose: 'exec', execId: 'exec', dataDir: '/data' },
 };
 
 const profile = '/secbox/seccomp.json';
@@ -71,6 +71,21 @@ describe('the create command', () => {
       spec.imageId,
       ...spec.command,
     ]);
+  });
+
+  test('lets mounts of the host through where it is asked to, and only from there', () => {
+    expect(option('mount', { mountPropagation: 'rslave' })).toEqual(
+      option('mount', {}).map((mount) => mount.replace('=rprivate', '=rslave')),
+    );
+  });
+
+  test('has the init start something ahead, and nothing else', () => {
+    const command = ['/sbin/secbox-init'];
+    expect(commandOf({ command, prestart: 'python' })).toEqual([
+      ...commandOf({ command }),
+      '--prestart=python',
+    ]);
+    expect(() => commandOf({ prestart: 'python' })).toThrow('Only the init');
   });
 
   test('holds no value of a variable', () => {

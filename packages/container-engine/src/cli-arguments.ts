@@ -1,7 +1,9 @@
 import type { CliCommand } from './cli-process.js';
-import type { ContainerSpec } from './container-engine.js';
+import type { ContainerLimits, ContainerSpec } from './container-engine.js';
 import {
   bindMountsOf,
+  changedLimitsOf,
+  commandOf,
   labelsOf,
   limitsOf,
   openFiles,
@@ -57,13 +59,27 @@ export function createCommand(
     '--entrypoint=',
     '--',
     spec.imageId,
-    ...spec.command,
+    ...commandOf(spec),
+  ];
+}
+
+/** All limits at once: memory alone is refused, as it would be more than memory and swap together. */
+export function updateCommand(id: string, limits: ContainerLimits): CliCommand {
+  const { memoryBytes, nanoCpus, pids } = changedLimitsOf(limits);
+  return [
+    'update',
+    `--memory=${memoryBytes}`,
+    `--memory-swap=${memoryBytes}`,
+    `--cpus=${fromNano(nanoCpus)}`,
+    `--pids-limit=${pids}`,
+    '--',
+    id,
   ];
 }
 
 /** The program reads a mount as a line of CSV, so a comma or a quote in a path has to be quoted. */
-function mountOf({ source, target, readOnly }: BindMount): string {
-  const fields = ['type=bind', `source=${source}`, `target=${target}`, 'bind-propagation=rprivate'];
+function mountOf({ source, target, readOnly, propagation }: BindMount): string {
+  const fields = ['type=bind', `source=${source}`, `target=${target}`, `bind-propagation=${propagation}`];
   if (readOnly) fields.push('readonly');
   return fields
     .map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field))

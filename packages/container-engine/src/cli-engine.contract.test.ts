@@ -13,14 +13,14 @@ import {
 import { DockerProgram } from './cli-process.js';
 import { describeContainerEngine } from './container-engine.contract.js';
 import type { ContainerSpec, EngineInfo } from './container-engine.js';
+import { describePrestart } from './container-prestart.contract.js';
 import { DockerodeEngine } from './dockerode-engine.js';
 import { parseDockerHost } from './endpoint.js';
 
-describeContainerEngine('Docker CLI', {
-  dockerHost,
-  imageReference,
-  makeEngine: (host) => engineOf(cliOf(host)),
-});
+const suite = { dockerHost, imageReference, makeEngine: (host: string) => engineOf(cliOf(host)) };
+
+describeContainerEngine('Docker CLI', suite);
+describePrestart('Docker CLI', suite);
 
 let fixture: CliFixture;
 beforeEach(async () => {
@@ -64,7 +64,7 @@ describe('the Docker CLI', () => {
     const root = join(fixture.dataDir, `a,b=c "quoted",target=/etc 'x'`, '-dash ');
     await mkdir(root, { recursive: true });
     await chmod(fixture.dataDir, 0o711);
-    const owner = { execId: newExecId(), dataDir: fixture.dataDir };
+    const owner = { purpose: 'exec', execId: newExecId(), dataDir: fixture.dataDir } as const;
     const spec = await fixture.specOf(['sh', '-c', 'echo made > /workspace/artifacts/file'], { root, owner });
     expect(await fixture.run(spec)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(await readFile(join(spec.mounts.artifacts, 'file'), 'utf8')).toBe('made\n');
@@ -75,7 +75,9 @@ describe('the Docker CLI', () => {
     const ids: string[] = [];
     try {
       for (const dataDir of folders) {
-        const spec = await fixture.specOf(['true'], { owner: { execId: newExecId(), dataDir } });
+        const spec = await fixture.specOf(['true'], {
+          owner: { purpose: 'exec', execId: newExecId(), dataDir },
+        });
         ids.push(await fixture.engine.create(spec));
       }
       for (const [n, dataDir] of folders.entries()) {

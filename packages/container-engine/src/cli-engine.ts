@@ -11,7 +11,7 @@ import {
   wholeFormat,
   type ContainerState,
 } from './cli-answers.js';
-import { createCommand } from './cli-arguments.js';
+import { createCommand, updateCommand } from './cli-arguments.js';
 import { CliAttachment } from './cli-attachment.js';
 import { DockerCliError, isMissing } from './cli-failure.js';
 import { DockerProgram, outputOf, type CliCommand, type DockerCli } from './cli-process.js';
@@ -22,6 +22,7 @@ import type {
   ContainerEnd,
   ContainerEngine,
   ContainerId,
+  ContainerLimits,
   ContainerSpec,
   EngineImage,
   EngineInfo,
@@ -113,6 +114,10 @@ export class CliEngine implements ContainerEngine {
     await unlessMissingRuntime(starting);
   }
 
+  async setLimits(id: ContainerId, limits: ContainerLimits): Promise<void> {
+    await this.#docker.answer(updateCommand(id, limits));
+  }
+
   async wait(id: ContainerId): Promise<ContainerEnd> {
     const exitCode = Number(await this.#docker.answer(['wait', '--', id]));
     const { outOfMemory } = await this.#stateOf(id);
@@ -142,7 +147,7 @@ export class CliEngine implements ContainerEngine {
     ]);
     return readList(answer)
       .filter((container) => container.dataDir === dataDir)
-      .map(({ id, execId, running }) => ({ id, execId, running }));
+      .map(({ dataDir: _, ...container }) => container);
   }
 
   watchStarts(dataDir: string, since: Date, signal: AbortSignal): Promise<AsyncIterable<StartedContainer>> {

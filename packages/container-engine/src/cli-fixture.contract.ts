@@ -54,7 +54,7 @@ export class CliFixture {
       ...(getuid?.() === 0 ? { owner: sandboxOwner } : {}),
     });
     const execId = newExecId();
-    const { mounts } = await workspace.prepare({
+    const { mounts } = workspace.prepare({
       tenant: defaultTenant,
       projectId: parseProjectId('project'),
       execId,
@@ -71,7 +71,7 @@ export class CliFixture {
       pids: 64,
       readOnlyRoot: true,
       maxFileBytes: 64 * 1024 ** 2,
-      owner: { execId, dataDir: this.dataDir },
+      owner: { purpose: 'exec', execId, dataDir: this.dataDir },
       ...changes,
     };
   }

@@ -28,6 +28,9 @@ const unavailable = { code: 'engine_unavailable', kind: 'unavailable' };
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const shell = (script: string) => ['bash', '-c', script];
 const python = (...lines: readonly string[]) => ['python3', '-c', ['import os, sys', ...lines].join('\n')];
+/** Ends when it is told that all was read: for the last words of one that is gone an engine waits for two seconds only. */
+const lasting = (...lines: readonly string[]) =>
+  python(...lines, 'sys.stdout.flush()', 'sys.stderr.flush()', 'sys.stdin.read()');
 
 /** What every adapter must do, on a real engine. */
 export function describeContainerEngine(name: string, suite: ContainerEngineSuite): void {
@@ -58,12 +61,9 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       await rm(dataDir, { recursive: true });
     });
 
-    async function specOf(
-      command: readonly string[],
-      changes: Partial<ContainerSpec> = {},
-    ): Promise<ContainerSpec> {
+    function specOf(command: readonly string[], changes: Partial<ContainerSpec> = {}): ContainerSpec {
       const execId = newExecId();
-      const { mounts } = await workspace.prepare({
+      const { mounts } = workspace.prepare({
         tenant: defaultTenant,
         projectId: parseProjectId('project'),
         execId,
@@ -80,35 +80,41 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
         pids: 64,
         readOnlyRoot: true,
         maxFileBytes: 64 * mebibyte,
-        owner: { execId, dataDir },
+        owner: { purpose: 'exec', execId, dataDir },
         ...changes,
       };
     }
 
     const create = async (command: readonly string[], changes?: Partial<ContainerSpec>) =>
-      engine.create(await specOf(command, changes));
+      engine.create(specOf(command, changes));
 
     async function started(command: readonly string[]): Promise<string> {
       const id = await create(command);
-      await engine.start(id);
-      return id;
+      return engine.start(id).then(() => id);
     }
 
-    async function read(attachment: Attachment): Promise<Pick<Run, 'stdout' | 'stderr'>> {
+    /** `onRead` hears how many bytes have come. */
+    async function read(attachment: Attachment, onRead: (bytes: number) => unknown = () => undefined) {
       const parts = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
-      for await (const { stream, data } of attachment.output) parts[stream].push(Buffer.from(data));
+      let bytes = 0;
+      for await (const { stream, data } of attachment.output) {
+        parts[stream].push(Buffer.from(data));
+        onRead((bytes += data.length));
+      }
       return { stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) };
     }
 
+    type RunOptions = Partial<ContainerSpec> & { stdin?: string | Buffer; endsAfter?: number };
     async function run(
       command: readonly string[],
-      { stdin = '', ...changes }: Partial<ContainerSpec> & { stdin?: string | Buffer } = {},
+      { stdin = '', endsAfter, ...changes }: RunOptions = {},
     ): Promise<Run> {
       const id = await create(command, changes);
       const attachment = await engine.attach(id);
       await engine.start(id);
-      attachment.input.end(stdin);
-      const [output, end] = await Promise.all([read(attachment), engine.wait(id)]);
+      if (endsAfter === undefined) attachment.input.end(stdin);
+      const reading = read(attachment, (bytes) => bytes === endsAfter && attachment.input.end());
+      const [output, end] = await Promise.all([reading, engine.wait(id)]);
       attachment.close();
       await engine.remove(id);
       return { ...output, ...end };
@@ -150,16 +156,16 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
     });
 
     test('a container goes from created over running to dead to gone', async () => {
-      const spec = await specOf(shell('read -r; exit 3'));
+      const spec = specOf(shell('read -r; exit 3'));
       const id = await engine.create(spec);
-      const listed = (running: boolean) => [{ id, execId: spec.owner.execId, running }];
-      expect(await engine.listOwned(dataDir)).toEqual(listed(false));
+      const listed = (state: object) => [{ id, execId: spec.owner.execId, purpose: 'exec', ...state }];
+      expect(await engine.listOwned(dataDir)).toEqual(listed({ running: false, started: false }));
       const attachment = await engine.attach(id);
       await engine.start(id);
-      expect(await engine.listOwned(dataDir)).toEqual(listed(true));
+      expect(await engine.listOwned(dataDir)).toEqual(listed({ running: true, started: true }));
       attachment.input.end('\n');
       expect(await engine.wait(id)).toEqual({ exitCode: 3, outOfMemory: false });
-      expect(await engine.listOwned(dataDir)).toEqual(listed(false));
+      expect(await engine.listOwned(dataDir)).toEqual(listed({ running: false, started: true }));
       await engine.remove(id);
       expect(await engine.listOwned(dataDir)).toEqual([]);
     });
@@ -169,18 +175,18 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       const closing = new AbortController();
       const started: string[] = [];
       const watch = async (wanted: number) => {
-        for await (const { id, execId, selfTest } of await engine.watchStarts(
+        for await (const { id, execId, purpose } of await engine.watchStarts(
           dataDir,
           since,
           closing.signal,
         )) {
           started.push(id);
-          expect([execId, selfTest]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), false]);
+          expect([execId, purpose]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), 'exec']);
           if (started.length === wanted) break;
         }
       };
       const run = async () => {
-        const id = await engine.create(await specOf(['true']));
+        const id = await engine.create(specOf(['true']));
         await engine.start(id);
         await engine.wait(id);
         return id;
@@ -188,7 +194,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       const before = await run();
       const watching = watch(2);
       // Made, and never started: that is not told.
-      await engine.create(await specOf(['true']));
+      await engine.create(specOf(['true']));
       const after = await run();
       await watching;
       expect(started).toEqual([before, after]);
@@ -204,11 +210,12 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
     describe('what a program writes', () => {
       test('arrives on its stream, megabytes of every byte there is', async () => {
         const { stdout, stderr, exitCode } = await run(
-          python(
+          lasting(
             'for n in range(64):',
             '  sys.stdout.buffer.write(bytes(range(256)) * 256)',
             '  sys.stderr.buffer.write(bytes(reversed(range(256))) * 384)',
           ),
+          { endsAfter: 10 * mebibyte },
         );
         const all = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
         const times = (bytes: Buffer, n: number) => Buffer.concat(Array<Buffer>(n).fill(bytes));
@@ -220,7 +227,8 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
 
       test('arrives whole in hundreds of thousands of single bytes, on both streams', async () => {
         const { stdout, stderr } = await run(
-          python('for n in range(150_000):', "  os.write(1, b'o')", "  os.write(2, b'e')"),
+          lasting('for n in range(150_000):', "  os.write(1, b'o')", "  os.write(2, b'e')"),
+          { endsAfter: 300_000 },
         );
         expect(stdout.equals(Buffer.alloc(150_000, 'o'))).toBe(true);
         expect(stderr.equals(Buffer.alloc(150_000, 'e'))).toBe(true);
@@ -354,7 +362,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
       test.each(['inputs', 'work', 'artifacts'] as const)(
         'is refused where the folder of %s is missing, and makes nothing on the host',
         async (mount) => {
-          const spec = await specOf(['true']);
+          const spec = specOf(['true']);
           const folder = spec.mounts[mount];
           await rm(folder, { recursive: true });
           await expect(engine.create(spec)).rejects.toThrow(/does not exist|no such file/i);
@@ -443,19 +451,19 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
 
     test('lists what is ours of that data folder alone', async () => {
       const others = [`${dataDir}2`, `${dataDir}/workspace`, `${dataDir}*`, `x${dataDir}`];
-      const mine = [await specOf(['true']), await specOf(['sleep', '999'])] as const;
+      const mine = [specOf(['true']), specOf(['sleep', '999'])] as const;
       const ids = [await engine.create(mine[0]), await engine.create(mine[1])];
       await engine.start(ids[1] ?? '');
       const foreign: string[] = [];
       try {
         for (const other of others) {
-          const spec = await specOf(['true']);
+          const spec = specOf(['true']);
           foreign.push(await engine.create({ ...spec, owner: { ...spec.owner, dataDir: other } }));
         }
         const listed = await engine.listOwned(dataDir);
         expect([...listed].sort((a, b) => Number(a.running) - Number(b.running))).toEqual([
-          { id: ids[0], execId: mine[0].owner.execId, running: false },
-          { id: ids[1], execId: mine[1].owner.execId, running: true },
+          { id: ids[0], execId: mine[0].owner.execId, purpose: 'exec', running: false, started: false },
+          { id: ids[1], execId: mine[1].owner.execId, purpose: 'exec', running: true, started: true },
         ]);
         for (const [index, other] of others.entries()) {
           expect(await engine.listOwned(other)).toMatchObject([{ id: foreign[index] }]);
@@ -525,7 +533,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
         const socket = join(dataDir, 'no.sock');
         if (kind === 'file') await writeFile(socket, '');
         const absent = suite.makeEngine(`unix://${socket}`);
-        await expectUnavailable(absent, await specOf(['true']));
+        await expectUnavailable(absent, specOf(['true']));
       });
     });
 
@@ -549,7 +557,7 @@ export function describeContainerEngine(name: string, suite: ContainerEngineSuit
         await output.next().catch(() => undefined);
         await new Promise((resolve) => unread.input.write('too late', resolve));
         for (const each of [attachment, unread]) each.close();
-        await expectUnavailable(through, await specOf(['true']));
+        await expectUnavailable(through, specOf(['true']));
         expect(await stateOf(id)).toMatchObject({ running: true });
       } finally {
         await proxy.close();
@@ -566,6 +574,7 @@ async function expectUnavailable(engine: ContainerEngine, spec: ContainerSpec): 
     create: () => engine.create(spec),
     attach: () => engine.attach(id),
     start: () => engine.start(id),
+    setLimits: () => engine.setLimits(id, spec),
     wait: () => engine.wait(id),
     kill: () => engine.kill(id),
     remove: () => engine.remove(id),

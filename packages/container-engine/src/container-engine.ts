@@ -12,6 +12,8 @@ export interface ContainerEngine {
   /** To be called before {@link start}, so that no output is missed. */
   attach(id: ContainerId): Promise<Attachment>;
   start(id: ContainerId): Promise<void>;
+  /** Changes the limits of a container that runs, all of them. */
+  setLimits(id: ContainerId, limits: ContainerLimits): Promise<void>;
   /** Resolves once the container is dead; to be called after {@link start}. */
   wait(id: ContainerId): Promise<ContainerEnd>;
   /** Ends every process of the container; fine when it is dead or gone already. */
@@ -54,42 +56,67 @@ export interface EngineImage {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export interface ContainerSpec {
+/** What a container may use; can be changed while it runs. */
+export interface ContainerLimits {
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly pids: number;
+}
+
+export interface ContainerSpec extends ContainerLimits {
   readonly imageId: string;
   /** Named always: an engine's default may change, and what was recorded must be what runs. */
   readonly runtime: string;
   readonly command: readonly string[];
+  /**
+   * What the init, which must then be the whole command, starts before it has a request, so that one for it
+   * finds it up. Only for images that offer it: see `offersPrestart`.
+   */
+  readonly prestart?: Prestart;
   readonly environment: Readonly<Record<string, string>>;
   readonly workingDirectory: string;
   readonly mounts: WorkspaceMounts;
-  readonly memoryBytes: number;
-  readonly cpus: number;
-  readonly pids: number;
+  /** `rslave`: what the host mounts on these folders later appears inside, never the other way; by default nothing does. */
+  readonly mountPropagation?: MountPropagation;
   readonly readOnlyRoot: boolean;
   /** The longest that a file may become, wherever it lies. */
   readonly maxFileBytes: number;
   readonly owner: ContainerOwner;
 }
 
+export type MountPropagation = 'rprivate' | 'rslave';
+export type Prestart = 'python';
+
 /** Carried as labels, so that whoever finds the container knows whose it is. */
 export interface ContainerOwner {
-  /** Absent when the container is for no exec but for finding out what this engine can do. */
+  readonly purpose: ContainerPurpose;
+  /** Absent when the container is for no exec, or not yet. */
   readonly execId?: string;
   readonly dataDir: string;
 }
 
+/**
+ * `exec`: made for one exec. `pool`: made ahead, for whichever takes it. `self-test`: made to find out what this
+ * engine can do, and runs nothing of a caller's.
+ */
+export type ContainerPurpose = 'exec' | 'pool' | 'self-test';
+
 export interface OwnedContainer {
   readonly id: ContainerId;
   readonly execId: string;
+  /** As its label says; undefined when that says nothing that we know. */
+  readonly purpose: ContainerPurpose | undefined;
   readonly running: boolean;
+  /** Whether anything of it surely ran: the engine started it, and is not at removing it. */
+  readonly started: boolean;
 }
 
 export interface StartedContainer {
   readonly id: ContainerId;
   /** Undefined where the container names none. */
   readonly execId: string | undefined;
-  /** One that was started to find out what the engine can do, and ran nothing of a caller's. */
-  readonly selfTest: boolean;
+  /** As its label says; undefined when that says nothing that we know. */
+  readonly purpose: ContainerPurpose | undefined;
   readonly at: Date;
 }
 

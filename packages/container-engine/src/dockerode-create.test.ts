@@ -19,7 +19,7 @@ const spec: ContainerSpec = {
   pids: 64,
   readOnlyRoot: true,
   maxFileBytes: 2 * 1024 ** 3,
-  owner: { execId: 'exec', dataDir: '/data' },
+  owner: { purpose: 'exec', execId: 'exec', dataDir: '/data' },
 };
 
 const profile = '{"defaultAction":"SCMP_ACT_ERRNO"}';
@@ -93,6 +93,27 @@ describe('the create call', () => {
       owner: { ...spec.owner, privileged: true },
     };
     expect(createOptions(hostile, profile)).toEqual(createOptions(spec, profile));
+  });
+
+  test('lets mounts of the host through where it is asked to, and only from there', () => {
+    const { HostConfig } = createOptions({ ...spec, mountPropagation: 'rslave' }, profile);
+    const plain = createOptions(spec, profile).HostConfig;
+    expect(HostConfig?.Mounts?.map(({ BindOptions }) => BindOptions)).toEqual([
+      { Propagation: 'rslave' },
+      { Propagation: 'rslave' },
+      { Propagation: 'rslave' },
+    ]);
+    expect({ ...HostConfig, Mounts: plain?.Mounts }).toEqual(plain);
+  });
+
+  test('has the init start something ahead, and nothing else', () => {
+    const init = { ...spec, command: ['/sbin/secbox-init'] };
+    const { Cmd, ...rest } = createOptions({ ...init, prestart: 'python' }, profile);
+    const { Cmd: plain, ...same } = createOptions(init, profile);
+    expect([plain, Cmd]).toEqual([['/sbin/secbox-init'], ['/sbin/secbox-init', '--prestart=python']]);
+    expect(rest).toEqual(same);
+    for (const command of [['python3'], ['/sbin/secbox-init', 'x'], []])
+      expect(() => createOptions({ ...spec, command, prestart: 'python' }, profile)).toThrow('Only the init');
   });
 
   test('is not shared between containers', () => {

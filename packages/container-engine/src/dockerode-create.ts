@@ -2,6 +2,7 @@ import type { ContainerCreateOptions } from 'dockerode';
 import type { ContainerSpec } from './container-engine.js';
 import {
   bindMountsOf,
+  commandOf,
   labelsOf,
   limitsOf,
   openFiles,
@@ -15,7 +16,7 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
   const { memoryBytes, nanoCpus, pids, maxFileBytes } = limitsOf(spec);
   return {
     Image: spec.imageId,
-    Cmd: [...spec.command],
+    Cmd: [...commandOf(spec)],
     Entrypoint: [],
     // An image's own check would run commands beside the init.
     Healthcheck: { Test: ['NONE'] },
@@ -56,12 +57,12 @@ export function createOptions(spec: ContainerSpec, seccompProfile: string): Cont
       // The engine would decode output as text and keep it on its own disk; the attach stream is exact.
       LogConfig: { Type: 'none', Config: {} },
       // `Mounts` refuses a source that is missing; `Binds` would create it as root.
-      Mounts: bindMountsOf(spec).map(({ source, target, readOnly }) => ({
+      Mounts: bindMountsOf(spec).map(({ source, target, readOnly, propagation }) => ({
         Type: 'bind',
         Source: source,
         Target: target,
         ReadOnly: readOnly,
-        BindOptions: { Propagation: 'rprivate' },
+        BindOptions: { Propagation: propagation },
       })),
       Devices: [],
       AutoRemove: false,

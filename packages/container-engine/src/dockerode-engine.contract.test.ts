@@ -2,17 +2,21 @@ import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { env } from 'node:process';
 import { describeContainerEngine } from './container-engine.contract.js';
+import { describePrestart } from './container-prestart.contract.js';
 import { DockerodeEngine } from './dockerode-engine.js';
 import { defaultDockerHost, parseDockerHost } from './endpoint.js';
 
 const seccompProfile = readFileSync(new URL('../../../docker/seccomp.json', import.meta.url), 'utf8');
 const dockerHost = env['DOCKER_HOST'] ?? defaultDockerHost;
 
-describeContainerEngine('dockerode', {
+const suite = {
   dockerHost,
   imageReference: 'secbox/sandbox:latest',
-  makeEngine: (host) => new DockerodeEngine(parseDockerHost(host), { seccompProfile }),
-});
+  makeEngine: (host: string) => new DockerodeEngine(parseDockerHost(host), { seccompProfile }),
+};
+
+describeContainerEngine('dockerode', suite);
+describePrestart('dockerode', suite);
 
 test.each([
   { DOCKER_HOST: 'tcp://127.0.0.1:1' },

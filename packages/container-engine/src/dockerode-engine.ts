@@ -7,6 +7,7 @@ import type {
   ContainerEnd,
   ContainerEngine,
   ContainerId,
+  ContainerLimits,
   ContainerSpec,
   EngineImage,
   EngineInfo,
@@ -16,8 +17,8 @@ import type {
 import { demultiplex } from './demultiplex.js';
 import { createOptions } from './dockerode-create.js';
 import type { EngineEndpoint } from './endpoint.js';
-import { imageOf, infoOf, type InfoAnswer } from './engine-answers.js';
-import { labels, type EngineHardening } from './hardening.js';
+import { imageOf, infoOf, purposeOf, stateIn, type InfoAnswer } from './engine-answers.js';
+import { changedLimitsOf, labels, type EngineHardening } from './hardening.js';
 import { readStarts } from './start-events.js';
 import { unlessMissingRuntime } from './missing-runtime.js';
 import { questionMs } from './question.js';
@@ -68,6 +69,12 @@ export class DockerodeEngine implements ContainerEngine {
     await unlessMissingRuntime(told('start', this.#docker.getContainer(id).start()));
   }
 
+  async setLimits(id: ContainerId, limits: ContainerLimits): Promise<void> {
+    const { memoryBytes, nanoCpus, pids } = changedLimitsOf(limits);
+    const update = { Memory: memoryBytes, MemorySwap: memoryBytes, NanoCpus: nanoCpus, PidsLimit: pids };
+    await told('update', this.#docker.getContainer(id).update(update));
+  }
+
   async wait(id: ContainerId): Promise<ContainerEnd> {
     const exitCode = await told('wait', this.#waitUntil('not-running', id));
     const { State } = await told('inspect', this.#docker.getContainer(id).inspect());
@@ -97,7 +104,8 @@ export class DockerodeEngine implements ContainerEngine {
     return found.map((container) => ({
       id: container.Id,
       execId: container.Labels[labels.execId] ?? '',
-      running: container.State === 'running',
+      purpose: purposeOf(container.Labels[labels.ours]),
+      ...stateIn(container.State),
     }));
   }
 

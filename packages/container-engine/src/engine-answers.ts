@@ -1,4 +1,4 @@
-import type { EngineImage, EngineInfo } from './container-engine.js';
+import type { ContainerPurpose, EngineImage, EngineInfo, OwnedContainer } from './container-engine.js';
 
 /** What an engine answers, the same by its API and through the docker program, and what we take from it. */
 
@@ -50,4 +50,17 @@ export function infoOf(info: InfoAnswer, version: VersionAnswer): EngineInfo {
       args: runtimeArgs ?? [],
     })),
   };
+}
+
+const purposes: readonly ContainerPurpose[] = ['exec', 'pool', 'self-test'];
+
+export function purposeOf(label: string | undefined): ContainerPurpose | undefined {
+  return purposes.find((purpose) => purpose === label);
+}
+
+/** What an engine calls those of which it does not say whether they ever ran. */
+const notSurelyStarted = ['created', 'removing', 'dead'];
+
+export function stateIn(status: string): Pick<OwnedContainer, 'running' | 'started'> {
+  return { running: status === 'running', started: !notSurelyStarted.includes(status) };
 }

@@ -1,5 +1,6 @@
-import type { ContainerSpec } from './container-engine.js';
+import type { ContainerLimits, ContainerSpec, MountPropagation } from './container-engine.js';
 import { isGvisor } from './gvisor.js';
+import { initPath, prestartOption } from './init-image.js';
 
 /** Where the mounts appear inside; programs and manifests rely on these names. */
 export const containerPaths = {
@@ -36,21 +37,39 @@ export const scratch: Readonly<Record<string, string>> = {
 
 export function labelsOf(spec: Pick<ContainerSpec, 'owner'>): Record<string, string> {
   return {
-    [labels.ours]: spec.owner.execId === undefined ? 'self-test' : 'exec',
+    [labels.ours]: spec.owner.purpose,
     ...(spec.owner.execId === undefined ? {} : { [labels.execId]: spec.owner.execId }),
     [labels.dataDir]: spec.owner.dataDir,
   };
 }
 
+/** What the container runs. Other programs than the init would take its option for one of their own. */
+export function commandOf({
+  command,
+  prestart,
+}: Pick<ContainerSpec, 'command' | 'prestart'>): readonly string[] {
+  if (prestart === undefined) return command;
+  if (command.length !== 1 || command[0] !== initPath) {
+    throw new RangeError('Only the init can start something ahead of its request.');
+  }
+  return [initPath, prestartOption(prestart)];
+}
+
 /** In the engine's units. */
-export function limitsOf(
-  spec: Pick<ContainerSpec, 'runtime' | 'memoryBytes' | 'cpus' | 'pids' | 'maxFileBytes'>,
-) {
+export function limitsOf(spec: ContainerLimits & Pick<ContainerSpec, 'runtime' | 'maxFileBytes'>) {
   return {
-    memoryBytes: limit('memoryBytes', spec.memoryBytes),
-    nanoCpus: limit('cpus', Math.round(spec.cpus * 1e9)),
+    ...changedLimitsOf(spec),
     pids: tasksOf(spec.runtime, limit('pids', spec.pids)),
     maxFileBytes: limit('maxFileBytes', spec.maxFileBytes),
+  };
+}
+
+/** Those that a running container can be given, one that is no gVisor. */
+export function changedLimitsOf({ memoryBytes, cpus, pids }: ContainerLimits) {
+  return {
+    memoryBytes: limit('memoryBytes', memoryBytes),
+    nanoCpus: limit('cpus', Math.round(cpus * 1e9)),
+    pids: limit('pids', pids),
   };
 }
 
@@ -75,12 +94,19 @@ export interface BindMount {
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
+  readonly propagation: MountPropagation;
 }
 
-export function bindMountsOf(spec: Pick<ContainerSpec, 'mounts'>): readonly BindMount[] {
+export function bindMountsOf(spec: Pick<ContainerSpec, 'mounts' | 'mountPropagation'>): readonly BindMount[] {
+  const propagation = spec.mountPropagation ?? 'rprivate';
   return [
-    { source: spec.mounts.inputs, target: containerPaths.inputs, readOnly: true },
-    { source: spec.mounts.work, target: containerPaths.work, readOnly: false },
-    { source: spec.mounts.artifacts, target: containerPaths.artifacts, readOnly: false },
+    { source: spec.mounts.inputs, target: containerPaths.inputs, readOnly: true, propagation },
+    {
+      source: spec.mounts.work,
+      target: containerPaths.work,
+      readOnly: spec.mounts.readOnlyWork === true,
+      propagation,
+    },
+    { source: spec.mounts.artifacts, target: containerPaths.artifacts, readOnly: false, propagation },
   ];
 }

@@ -8,8 +8,12 @@ export type {
   EngineImage,
   EngineInfo,
   EngineRuntime,
+  ContainerLimits,
+  ContainerPurpose,
+  MountPropagation,
   OutputChunk,
   OwnedContainer,
+  Prestart,
   StartedContainer,
 } from './container-engine.js';
 export { CliEngine, type CliHardening } from './cli-engine.js';
@@ -18,8 +22,10 @@ export { DockerodeEngine } from './dockerode-engine.js';
 export { defaultDockerHost, parseDockerHost, type EngineEndpoint } from './endpoint.js';
 export { isGvisor } from './gvisor.js';
 export { bindMountsOf, containerPaths, labels, type EngineHardening } from './hardening.js';
-export { hasInit, initPath } from './init-image.js';
+export { hasInit, initPath, offersPrestart } from './init-image.js';
+export type { InitRequest } from './init/encode-request.js';
 export { InitError } from './init/init-error.js';
 export type { InitExit } from './init/init-frame.js';
 export { InitSession, type InitOutcome, type RunSinks } from './init/init-session.js';
+export type { StartKind } from './init/protocol.js';
 export { describeStartFailure, shellExitCode } from './init/start-failure.js';

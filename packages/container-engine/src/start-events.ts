@@ -1,4 +1,5 @@
 import type { StartedContainer } from './container-engine.js';
+import { purposeOf } from './engine-answers.js';
 import { labels } from './hardening.js';
 
 interface EventAnswer {
@@ -29,7 +30,7 @@ function startOf({ time, Actor }: EventAnswer, dataDir: string): StartedContaine
   return {
     id: Actor?.ID ?? '',
     execId: attributes[labels.execId],
-    selfTest: attributes[labels.ours] === 'self-test',
+    purpose: purposeOf(attributes[labels.ours]),
     at: new Date(time * 1000),
   };
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { ProgramError, runSystemProgram } from './system-program.js';
 
@@ -36,29 +37,30 @@ export function sizeFor(bytes: number, entries: number): number {
 
 const mebibyte = 1024 ** 2;
 
-/** Grows an image that is not mounted; a larger one stays as it is. */
-export async function growImage(path: string, bytes: number): Promise<void> {
-  if ((await readSuperblock(path)).bytes >= bytes) return;
-  await checkImage(path);
+/**
+ * Makes an image that is not mounted fit to be: mends it where the kernel marked it as faulty, as it does when the
+ * host's own disk was full, and grows it to so many bytes; a larger one stays as it is.
+ */
+export async function fitImage(path: string, bytes: number): Promise<void> {
+  const found = readSuperblock(path);
+  const grows = found.bytes < bytes;
+  if (found.faulty || grows) await checkImage(path);
+  if (!grows) return;
   await setLength(path, bytes);
   await runSystemProgram('resize2fs', [path]);
 }
 
-/** Mends an image that the kernel marked as faulty, as it does when the host's own disk was full. */
-export async function mendImage(path: string): Promise<void> {
-  if ((await readSuperblock(path)).faulty) await checkImage(path);
-}
-
 /** The few fields of ext4's superblock that tell more than the length of the file. */
-async function readSuperblock(path: string): Promise<{ readonly bytes: number; readonly faulty: boolean }> {
-  const image = await open(path, 'r');
+function readSuperblock(path: string): { readonly bytes: number; readonly faulty: boolean } {
+  const image = openSync(path, 'r');
   try {
-    const { buffer } = await image.read(Buffer.alloc(1024), 0, 1024, 1024);
+    const buffer = Buffer.alloc(1024);
+    readSync(image, buffer, 0, 1024, 1024);
     const blocks = buffer.readUInt32LE(0x4) + buffer.readUInt32LE(0x150) * 2 ** 32;
     const blockBytes = 1024 << buffer.readUInt32LE(0x18);
     return { bytes: blocks * blockBytes, faulty: (buffer.readUInt16LE(0x3a) & 2) !== 0 };
   } finally {
-    await image.close();
+    closeSync(image);
   }
 }
 

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-/** Mount points below a folder, as this process sees them, deepest first. */
-export async function mountPointsBelow(folder: string): Promise<string[]> {
+/** Mount points below a folder, and on it where that is asked for, as this process sees them, deepest first. */
+export async function mountPointsBelow(
+  folder: string,
+  { itself = false }: { readonly itself?: boolean } = {},
+): Promise<string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8');
   return mountPointsOf(table)
-    .filter((point) => point.startsWith(`${folder}/`))
+    .filter((point) => point.startsWith(`${folder}/`) || (itself && point === folder))
     .sort((a, b) => b.length - a.length);
 }
 

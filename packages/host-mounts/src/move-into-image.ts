@@ -1,8 +1,10 @@
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { existsSync, mkdirSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Directory, isErrno, within } from '@secbox/workspace';
+import { Directory, within } from '@secbox/workspace';
 import { makeImage, sizeFor, type Owner } from './disk-image.js';
 import { mountImage, unmount } from './mount-image.js';
+import type { SpareImage } from './spare-image.js';
 import { runSystemProgram } from './system-program.js';
 
 /** A project's disk: where its image is kept, and where it is mounted. */
@@ -20,21 +22,26 @@ export function imageOf({ folder }: DiskPlace): string {
  * plain folder is set aside, which says that the image is whole, and the image takes its place. Whoever comes after a
  * crash goes on from where that was.
  */
-export async function makeDisk(place: DiskPlace, bytes: number, owner: Owner): Promise<void> {
+export async function makeDisk(
+  place: DiskPlace,
+  bytes: number,
+  owner: Owner,
+  spare?: Pick<SpareImage, 'take'>,
+): Promise<void> {
   const image = imageOf(place);
   const filled = join(place.folder, 'filled.img');
   const setAside = join(place.folder, setAsideName);
-  await mkdir(place.folder, { recursive: true, mode: 0o700 });
-  if (!(await exists(setAside)) && !(await exists(image))) {
+  if (!existsSync(setAside)) {
+    if (existsSync(image)) return;
+    mkdirSync(place.folder, { recursive: true, mode: 0o700 });
     if (await isEmpty(place.mountPoint)) {
-      await makeImage(image, bytes, owner);
+      if (!(await spare?.take(bytes, image))) await makeImage(image, bytes, owner);
       return;
     }
     await fill(place, filled, bytes, owner);
     await rename(place.mountPoint, setAside);
   }
-  if (!(await exists(setAside))) return;
-  if (!(await exists(image))) await rename(filled, image);
+  if (!existsSync(image)) await rename(filled, image);
   await mkdir(place.mountPoint, { recursive: true, mode: 0o755 });
   await within(Directory.open(place.folder), (folder) => folder.remove(setAsideName));
 }
@@ -68,14 +75,4 @@ async function neededFor(folder: string): Promise<number> {
   const figure = async (...options: string[]) =>
     Number.parseInt(await runSystemProgram('du', ['-s', '-x', ...options, '--', folder], copyMs), 10);
   return sizeFor(await figure('-B1'), await figure('--inodes'));
-}
-
-export async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return false;
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   access,
   mkdir,
@@ -6,6 +6,7 @@ import {
   open,
   readdir,
   readFile,
+  realpath,
   rename,
   rm,
   stat,
@@ -14,8 +15,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { openHostMounts } from './host-mounts.js';
 import { mountPointsBelow } from './mount-table.js';
 import { makeDisk } from './move-into-image.js';
+import { mountsProgram, silent } from './testing/mounting-place.js';
 import { WorkDisks } from './work-disks.js';
 
 const whereDisksAre = process.platform === 'linux' && process.getuid?.() === 0 ? describe : describe.skip;
@@ -26,7 +29,7 @@ let root: string;
 let place: { readonly folder: string; readonly mountPoint: string };
 let disks: WorkDisks;
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'secbox disks-'));
+  root = await realpath(await mkdtemp(join(tmpdir(), 'secbox disks-')));
   place = { folder: join(root, 'disks', 'p'), mountPoint: join(root, 'work') };
   await mkdir(place.mountPoint);
   disks = new WorkDisks({ idleMs: 60_000 });
@@ -38,6 +41,93 @@ afterEach(async () => {
 });
 
 const inWork = (name: string) => join(place.mountPoint, name);
+
+const helped = async () => {
+  const opened = await openHostMounts({
+    program: mountsProgram(),
+    roots: { sources: [root], targets: [root] },
+    disks: true,
+    logger: silent,
+  });
+  if (!opened.available) throw new Error(opened.reason);
+  return opened.mounts;
+};
+
+whereDisksAre('with the mounts helper', () => {
+  let mounts: Awaited<ReturnType<typeof helped>>;
+  beforeEach(async () => {
+    mounts = await helped();
+    disks = new WorkDisks({ idleMs: 60_000, spareFolder: join(root, 'spare') });
+    disks.mountThrough(mounts);
+  });
+  afterEach(() => mounts.close());
+
+  test('a disk is that of whoever mounted it before without', async () => {
+    const plain = new WorkDisks();
+    (await plain.hold(place, bytes))();
+    await writeFile(inWork('f'), 'kept');
+    await plain.close();
+    const release = await disks.hold(place, bytes);
+    expect(await readFile(inWork('f'), 'utf8')).toBe('kept');
+    expect((await stat(place.mountPoint)).uid).toBe(owner.uid);
+    expect(await readdir(place.mountPoint)).toEqual(['f']);
+    release();
+  });
+
+  test('one that is still attached elsewhere becomes the same file system', async () => {
+    const elsewhere = join(root, 'elsewhere');
+    await mkdir(elsewhere);
+    (await disks.hold(place, bytes))();
+    execFileSync('mount', ['--bind', place.mountPoint, elsewhere]);
+    expect(await disks.letGo(place)).toBe(true);
+    const release = await disks.hold(place, bytes);
+    await writeFile(inWork('f'), 'seen');
+    expect(await readFile(join(elsewhere, 'f'), 'utf8')).toBe('seen');
+    execFileSync('umount', [elsewhere]);
+    release();
+  });
+
+  test('one that cannot be mounted fails with the reason', async () => {
+    await mkdir(place.folder, { recursive: true });
+    await writeFile(join(place.folder, 'disk.img'), Buffer.alloc(bytes));
+    await expect(disks.hold(place, 0)).rejects.toMatchObject({
+      code: 'work_unavailable',
+      message: expect.stringContaining('mount failed') as unknown,
+    });
+  });
+
+  test('is mounted without it when it is gone', async () => {
+    await mounts.close();
+    const release = await disks.hold(place, bytes);
+    expect(await mountPointsBelow(root)).toEqual([place.mountPoint]);
+    release();
+  });
+
+  test('a disk made ahead that somebody removed is made anew', async () => {
+    disks.makeSpare(bytes);
+    while (!(await readdir(join(root, 'spare')).catch(() => [] as string[])).includes('1.img'))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    await rm(join(root, 'spare', '1.img'));
+    const release = await disks.hold(place, bytes);
+    expect(await mountPointsBelow(root)).toEqual([place.mountPoint]);
+    release();
+  });
+
+  test('a new project gets the disk that was made ahead, and of another size makes its own', async () => {
+    disks.makeSpare(bytes);
+    while (!(await readdir(join(root, 'spare')).catch(() => [] as string[])).includes('1.img'))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const spare = await stat(join(root, 'spare', '1.img'));
+    const other = { folder: join(root, 'disks', 'q'), mountPoint: join(root, 'other') };
+    await mkdir(other.mountPoint);
+    const releases = [await disks.hold(other, 2 * bytes), await disks.hold(place, bytes)];
+    expect((await stat(join(place.folder, 'disk.img'))).ino).toBe(spare.ino);
+    expect((await stat(join(other.folder, 'disk.img'))).size).toBe(2 * bytes);
+    for (const release of releases) release();
+    await disks.close();
+    await expect(access(join(root, 'spare'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
 
 whereDisksAre('a disk', () => {
   test('is mounted once for all who hold it, stays for the next, and is gone after the last', async () => {
@@ -133,15 +223,52 @@ whereDisksAre('a disk', () => {
     expect(await mountPointsBelow(root)).toEqual([place.mountPoint]);
   });
 
+  test('that there is no room for on the host is told as such, and made once there is', async () => {
+    const host = join(root, 'host');
+    await mkdir(host);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', host]);
+    const filler = join(host, 'filler');
+    const cramped = { folder: join(host, 'disk'), mountPoint: join(host, 'work') };
+    await mkdir(cramped.mountPoint);
+    const filling = spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { env: { LC_ALL: 'C' } });
+    expect(filling.stderr.toString()).toContain('No space left on device');
+    await expect(disks.hold(cramped, bytes)).rejects.toMatchObject({ code: 'disk_full' });
+    await rm(filler);
+    (await disks.hold(cramped, bytes))();
+    expect(await mountPointsBelow(host)).toEqual([cramped.mountPoint]);
+  });
+
+  test('that was in use when it was to go is told of, and goes when it is free', async () => {
+    const held = await disks.hold(place, bytes);
+    expect(await disks.unheld(root)).toEqual([]);
+    expect(await disks.unmountUnheld(place.mountPoint)).toBe(false);
+    const user = await open(inWork('used'), 'w');
+    held();
+    expect(await disks.letGo(place)).toBe(false);
+    expect(await disks.unheld(root)).toEqual([place.mountPoint]);
+    expect(await disks.unmountUnheld(place.mountPoint)).toBe(false);
+    await user.close();
+
+    // Who comes while it goes gets it mounted again, not the folder below.
+    const [gone, release] = await Promise.all([
+      disks.unmountUnheld(place.mountPoint),
+      disks.hold(place, bytes),
+    ]);
+    expect(gone).toBe(true);
+    expect(await readdir(place.mountPoint)).toEqual(['used']);
+    expect(await disks.unheld(root)).toEqual([]);
+    release();
+  });
+
   test('counts what is yet to be written', async () => {
     const release = await disks.hold(place, bytes);
-    expect(await disks.pendingBytes()).toBe(0);
+    expect(disks.pendingBytes()).toBe(0);
     await writeFile(inWork('f'), Buffer.alloc(16 * 1024 ** 2));
-    const pending = await disks.pendingBytes();
+    const pending = disks.pendingBytes();
     const written = (await stat(join(place.folder, 'disk.img'))).blocks * 512;
     expect(pending + written).toBeGreaterThanOrEqual(16 * 1024 ** 2);
     execFileSync('sync', ['-f', place.mountPoint]);
-    expect(await disks.pendingBytes()).toBeLessThan(1024 ** 2);
+    expect(disks.pendingBytes()).toBeLessThan(1024 ** 2);
     release();
   });
 });

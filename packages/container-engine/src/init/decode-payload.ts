@@ -1,6 +1,15 @@
 import { InitError } from './init-error.js';
 import type { InitExit, InitFrame } from './init-frame.js';
-import { faults, limits, protocolVersion, startSteps, toHost } from './protocol.js';
+import {
+  aheadStates,
+  faults,
+  limits,
+  prestartNumbers,
+  protocolVersion,
+  startKinds,
+  startSteps,
+  toHost,
+} from './protocol.js';
 
 const exitFlags = { alone: 0x01 } as const;
 const measured = { oom: 0x01, cpu: 0x02, peak: 0x04 } as const;
@@ -14,6 +23,7 @@ export const payloadLengths: ReadonlyMap<number, number> = new Map([
   [toHost.stdinClosed, 0],
   [toHost.exit, 40],
   [toHost.fault, 8],
+  [toHost.ahead, 4],
 ]);
 
 /** A whole payload of the length above. */
@@ -22,9 +32,17 @@ export function decodePayload(type: number, payload: Buffer): InitFrame {
     case toHost.ready:
       return ready(payload);
     case toHost.started:
-      return { type: 'started', pid: payload.readUInt32BE(0) };
+      return {
+        type: 'started',
+        pid: payload.readUInt32BE(0),
+        start: nameOf(startKinds, payload.readUInt32BE(4)),
+      };
     case toHost.failed:
-      return { type: 'failed', step: nameOf(startSteps, payload), errno: payload.readUInt32BE(4) };
+      return {
+        type: 'failed',
+        step: nameOf(startSteps, payload.readUInt8(0)),
+        errno: payload.readUInt32BE(4),
+      };
     case toHost.stdinCredit:
       return { type: 'stdin_credit', bytes: payload.readUInt32BE(0) };
     case toHost.stdinClosed:
@@ -32,7 +50,9 @@ export function decodePayload(type: number, payload: Buffer): InitFrame {
     case toHost.exit:
       return { type: 'exit', exit: exit(payload) };
     case toHost.fault:
-      return { type: 'fault', fault: nameOf(faults, payload) };
+      return { type: 'fault', fault: nameOf(faults, payload.readUInt8(0)) };
+    case toHost.ahead:
+      return { type: 'ahead', state: nameOf(aheadStates, payload.readUInt8(0)) };
     default:
       throw new InitError('protocol', `Init sent a frame of unknown type ${type}.`);
   }
@@ -49,7 +69,8 @@ function ready(payload: Buffer): InitFrame {
   ) {
     throw new InitError('protocol', 'Init was built with other limits than ours.');
   }
-  return { type: 'ready', version };
+  const prestart = nameOf(prestartNumbers, payload.readUInt16BE(2));
+  return { type: 'ready', version, startsAhead: prestart !== 'none' };
 }
 
 function exit(payload: Buffer): InitExit {
@@ -69,8 +90,7 @@ function exit(payload: Buffer): InitExit {
   };
 }
 
-function nameOf<Name extends string>(numbers: Readonly<Record<Name, number>>, payload: Buffer): Name {
-  const wanted = payload.readUInt8(0);
+function nameOf<Name extends string>(numbers: Readonly<Record<Name, number>>, wanted: number): Name {
   const names = Object.keys(numbers) as Name[];
   const name = names.find((candidate) => numbers[candidate] === wanted);
   if (name === undefined)

@@ -18,6 +18,11 @@ export function encodeStdin(bytes: Uint8Array): Buffer {
   return encodeFrame(toInit.stdin, bytes);
 }
 
+/** What was started ahead will not be needed. */
+export function encodeClear(): Buffer {
+  return encodeFrame(toInit.clear, Buffer.alloc(0));
+}
+
 export function encodeStdinEnd(): Buffer {
   return encodeFrame(toInit.stdinEnd, Buffer.alloc(0));
 }

@@ -43,10 +43,14 @@ describe('FrameDecoder', () => {
       encodeFrame(toHost.stdinClosed, Buffer.alloc(0)),
       exit,
       encodeFrame(toHost.fault, hex('06 82 0000 00010000')),
+      encodeFrame(toHost.ready, hex('0001 0001 00100000 00010000')),
+      encodeFrame(toHost.ahead, hex('01 00 0000')),
+      encodeFrame(toHost.ahead, hex('02 00 0000')),
+      encodeFrame(toHost.started, hex('00000007 00000001')),
     );
     expect(frames).toEqual([
-      { type: 'ready', version: 1 },
-      { type: 'started', pid: 7 },
+      { type: 'ready', version: 1, startsAhead: false },
+      { type: 'started', pid: 7, start: 'plain' },
       { type: 'failed', step: 'exec', errno: 2 },
       { type: 'stdout', data: Buffer.from('out') },
       { type: 'stderr', data: Buffer.from('err') },
@@ -65,6 +69,10 @@ describe('FrameDecoder', () => {
         },
       },
       { type: 'fault', fault: 'window' },
+      { type: 'ready', version: 1, startsAhead: true },
+      { type: 'ahead', state: 'up' },
+      { type: 'ahead', state: 'lost' },
+      { type: 'started', pid: 7, start: 'ahead' },
     ]);
   });
 
@@ -82,7 +90,9 @@ describe('FrameDecoder', () => {
   });
 
   test('gives the same whatever the cuts', () => {
-    const control = fc.constantFrom(ready, started, exit, encodeFrame(toHost.stdinClosed, Buffer.alloc(0)));
+    const ahead = encodeFrame(toHost.ahead, hex('01 00 0000'));
+    const closed = encodeFrame(toHost.stdinClosed, Buffer.alloc(0));
+    const control = fc.constantFrom(ready, ahead, started, exit, closed);
     const data = fc
       .tuple(fc.constantFrom(toHost.stdout, toHost.stderr), fc.uint8Array({ minLength: 1, maxLength: 60 }))
       .map(([type, bytes]) => encodeFrame(type, bytes));
@@ -121,7 +131,11 @@ describe('FrameDecoder', () => {
     ['text of another program', Buffer.from('bash: no such file\n')],
     ['another magic', hex('53 63 04 00 00000001 61')],
     ['a byte that must be 0', hex('53 62 04 01 00000001 61')],
-    ['an unknown type', hex('53 62 0a 00 00000000')],
+    ['an unknown type', hex('53 62 0b 00 00000000')],
+    ['a report of what is ahead that is too short', hex('53 62 0a 00 00000003')],
+    ['an unknown state of what is ahead', encodeFrame(toHost.ahead, hex('03 00 0000'))],
+    ['something unknown ahead', encodeFrame(toHost.ready, hex('0001 0002 00100000 00010000'))],
+    ['an unknown way to start', encodeFrame(toHost.started, hex('00000007 00000002'))],
     ['a frame that only the host sends', hex('53 62 81 00 00000000')],
     ['data without bytes', hex('53 62 04 00 00000000')],
     ['data over the limit', hex('53 62 04 00 00010001')],

@@ -1,9 +1,10 @@
-import type { FaultName, StartStep } from './protocol.js';
+import type { AheadState, FaultName, StartKind, StartStep } from './protocol.js';
 
 /** What init tells. A data frame may arrive as several of these, in order and complete. */
 export type InitFrame =
-  | { readonly type: 'ready'; readonly version: number }
-  | { readonly type: 'started'; readonly pid: number }
+  | { readonly type: 'ready'; readonly version: number; readonly startsAhead: boolean }
+  | { readonly type: 'ahead'; readonly state: AheadState }
+  | { readonly type: 'started'; readonly pid: number; readonly start: StartKind }
   | { readonly type: 'failed'; readonly step: StartStep; readonly errno: number }
   | { readonly type: 'stdout' | 'stderr'; readonly data: Buffer }
   | { readonly type: 'stdin_credit'; readonly bytes: number }

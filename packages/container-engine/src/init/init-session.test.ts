@@ -8,6 +8,9 @@ import { limits, toHost, toInit } from './protocol.js';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const ready = encodeFrame(toHost.ready, hex('0001 0000 00100000 00010000'));
+const prestarting = encodeFrame(toHost.ready, hex('0001 0001 00100000 00010000'));
+const up = encodeFrame(toHost.ahead, hex('01 00 0000'));
+const lost = encodeFrame(toHost.ahead, hex('02 00 0000'));
 const started = encodeFrame(toHost.started, hex('00000002 00000000'));
 const exit = encodeFrame(toHost.exit, Buffer.alloc(40));
 const request = { argv: ['true'], cwd: '/', env: {} };
@@ -52,7 +55,7 @@ function play(): { init: Played; session: InitSession; sinks: RunSinks; told: st
   streams.push(init.output);
   const told: string[] = [];
   const sinks: RunSinks = {
-    started: (pid) => told.push(`pid ${pid}`),
+    started: (pid, start) => told.push(`pid ${pid} ${start}`),
     stdout: (data) => void told.push(`out ${data.toString()}`),
     stderr: (data) => void told.push(`err ${data.toString()}`),
   };
@@ -90,9 +93,55 @@ describe('InitSession', () => {
       exit,
     );
     expect(await running).toMatchObject({ kind: 'ended', exit: { end: { kind: 'exited', code: 0 } } });
-    expect(told).toEqual(['pid 2', 'out a', 'err b', 'out c']);
+    expect(told).toEqual(['pid 2 plain', 'out a', 'err b', 'out c']);
     expect(session.gone).toBe(true);
     expect(init.closed).toBe(1);
+  });
+
+  test('tells whether something waits for the request, and whether it was used', async () => {
+    const { init, session, sinks, told } = play();
+    let warm: boolean | undefined;
+    void session.warm().then((known) => (warm = known));
+    init.say(prestarting);
+    await session.ready();
+    expect(warm).toBeUndefined();
+    init.say(up);
+    expect(await session.warm()).toBe(true);
+    // It is lost after all; that it was there is not taken back.
+    init.say(lost);
+    const running = session.run(request, sinks);
+    await init.hears(1);
+    init.say(encodeFrame(toHost.started, hex('00000002 00000001')), exit);
+    expect(await running).toMatchObject({ kind: 'ended' });
+    expect(told).toEqual(['pid 2 ahead']);
+  });
+
+  test.each([
+    ['nothing is started ahead', [ready], false],
+    ['it is lost', [prestarting, lost], false],
+    ['it is up', [prestarting, up], true],
+  ])('is warm or not: %s', async (_what, frames, warm) => {
+    const { init, session } = play();
+    init.say(...frames);
+    expect(await session.warm()).toBe(warm);
+  });
+
+  test('a request need not wait for what is started ahead', async () => {
+    const { init, session, sinks } = play();
+    init.say(prestarting);
+    const running = session.run(request, sinks);
+    await init.hears(1);
+    init.say(up, started, exit);
+    expect(await running).toMatchObject({ kind: 'ended' });
+    expect(await session.warm()).toBe(true);
+  });
+
+  test('an init that is lost is neither warm nor cold', async () => {
+    const { init, session } = play();
+    init.say(prestarting);
+    await session.ready();
+    init.output.end();
+    expect(await codeOf(session.warm())).toBe('gone');
   });
 
   test('tells a command that did not start as a result', async () => {
@@ -198,6 +247,25 @@ describe('InitSession', () => {
     expect(init.closed).toBe(1);
   });
 
+  test('what was started ahead is cleared before the request, if anything was', async () => {
+    for (const [hello, sent] of [
+      [prestarting, [toInit.clear, toInit.request]],
+      [ready, [toInit.request]],
+    ] as const) {
+      const { init, session, sinks } = play();
+      await session.clear();
+      init.say(hello);
+      await session.ready();
+      await session.clear();
+      const running = session.run(request, sinks);
+      await init.hears(sent.length);
+      await session.clear();
+      init.say(started, exit);
+      await running;
+      expect(init.types()).toEqual(sent);
+    }
+  });
+
   test('a kill is sent while something runs, and is nothing afterwards', async () => {
     const { init, session, sinks } = play();
     init.say(ready);
@@ -229,6 +297,7 @@ describe('InitSession', () => {
     ['started before it was asked', [started]],
     ['failed before it was asked', [encodeFrame(toHost.failed, hex('04 00 0000 00000002'))]],
     ['exit before it was asked', [exit]],
+    ['news of what is ahead, where nothing is,', [up]],
     ['output before it was asked', [encodeFrame(toHost.stdout, Buffer.from('x'))]],
     ['garbage', [Buffer.from('Segmentation fault\n')]],
   ])('%s while it waits makes it useless', async (_what, frames) => {
@@ -245,6 +314,7 @@ describe('InitSession', () => {
     ['output before started', [encodeFrame(toHost.stderr, Buffer.from('x'))]],
     ['exit before started', [exit]],
     ['started twice', [started, started]],
+    ['news of what is ahead, where nothing is,', [up]],
     ['failed after started', [started, encodeFrame(toHost.failed, hex('05 00 0000 00000002'))]],
     ['credit for stdin that there is none of', [started, encodeFrame(toHost.stdinCredit, hex('00000001'))]],
     ['a torn frame of garbage', [started, hex('53 62 ff')]],
@@ -256,6 +326,15 @@ describe('InitSession', () => {
     init.say(...frames);
     init.output.end();
     expect(['protocol', 'gone']).toContain(await codeOf(running));
+  });
+
+  test('news of what is ahead after the start ends the run', async () => {
+    const { init, session, sinks } = play();
+    const running = session.run(request, sinks);
+    init.say(prestarting);
+    await init.hears(1);
+    init.say(started, lost);
+    expect(await codeOf(running)).toBe('protocol');
   });
 
   test('credit for more than was sent ends the run', async () => {

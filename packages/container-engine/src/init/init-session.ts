@@ -1,10 +1,10 @@
-import { encodeKill } from './encode-frame.js';
+import { encodeClear, encodeKill } from './encode-frame.js';
 import { encodeRequest, type InitRequest } from './encode-request.js';
 import { FrameDecoder } from './frame-decoder.js';
 import type { InitChannel } from './init-channel.js';
 import { InitError } from './init-error.js';
 import type { InitExit, InitFrame } from './init-frame.js';
-import type { StartStep } from './protocol.js';
+import type { StartKind, StartStep } from './protocol.js';
 import { Settlement } from './settlement.js';
 import { StdinFeed } from './stdin-feed.js';
 
@@ -12,7 +12,7 @@ import { StdinFeed } from './stdin-feed.js';
 export interface RunSinks {
   stdout(data: Buffer): Promise<void> | undefined;
   stderr(data: Buffer): Promise<void> | undefined;
-  started?(pid: number): void;
+  started?(pid: number, start: StartKind): void;
 }
 
 export type InitOutcome =
@@ -29,8 +29,12 @@ export class InitSession {
   readonly #channel: InitChannel;
   readonly #decoder = new FrameDecoder();
   readonly #ready = new Settlement<undefined>();
+  readonly #warm = new Settlement<boolean>();
   readonly #outcome = new Settlement<InitOutcome>();
   #state: State = 'opening';
+  #startsAhead = false;
+  /** Its last frame has come. */
+  #told = false;
   #sinks: RunSinks | undefined;
   #stdin: StdinFeed | undefined;
 
@@ -42,6 +46,15 @@ export class InitSession {
   /** Settles when init waits for its request; fails when it never will. */
   ready(): Promise<undefined> {
     return this.#ready.promise;
+  }
+
+  /**
+   * Settles when it is known whether what the init was told to start ahead is up: true, and a request that
+   * fits it will be served by it; false, when there is none or it was lost, and every start will be a plain
+   * one. A request need not wait for it.
+   */
+  warm(): Promise<boolean> {
+    return this.#warm.promise;
   }
 
   /** True when it can no longer run anything, or has already. */
@@ -82,7 +95,12 @@ export class InitSession {
     }
   }
 
-  /** Signals every process of the sandbox, and kills what is left after the grace. Late calls do nothing. */
+  /** To be called before the request, when that will have no use for what was started ahead: it ends meanwhile. */
+  async clear(): Promise<void> {
+    if (this.#state === 'ready' && this.#startsAhead) await this.#send(encodeClear());
+  }
+
+  /** Signals every process of the sandbox, and kills what is left after the grace. Before the request and after its end it does nothing. */
   async kill(signal: number, graceMs = 0): Promise<void> {
     const frame = encodeKill(signal, graceMs);
     if (this.#state === 'asked' || this.#state === 'started') await this.#send(frame);
@@ -99,7 +117,8 @@ export class InitSession {
         for (const frame of this.#decoder.push(chunk)) {
           const held = this.#take(frame);
           if (held !== undefined) await held;
-          if (this.gone) return;
+          // To leave would break the stream; after the last frame that is for whoever has the channel to do.
+          if (this.gone && !this.#told) return;
         }
       }
       throw new InitError('gone', 'Init ended without its last frame.');
@@ -115,10 +134,18 @@ export class InitSession {
     const asked = running || this.#state === 'asked';
     if (frame.type === 'ready' && this.#state === 'opening') {
       this.#state = 'ready';
+      this.#startsAhead = frame.startsAhead;
+      if (!frame.startsAhead) this.#warm.resolve(false);
       this.#ready.resolve(undefined);
+    } else if (
+      frame.type === 'ahead' &&
+      this.#startsAhead &&
+      (this.#state === 'ready' || this.#state === 'asked')
+    ) {
+      this.#warm.resolve(frame.state === 'up');
     } else if (frame.type === 'started' && this.#state === 'asked') {
       this.#state = 'started';
-      this.#sinks?.started?.(frame.pid);
+      this.#sinks?.started?.(frame.pid, frame.start);
     } else if (frame.type === 'failed' && this.#state === 'asked') {
       this.#finish({ kind: 'not_started', step: frame.step, errno: frame.errno });
     } else if ((frame.type === 'stdout' || frame.type === 'stderr') && running) {
@@ -145,6 +172,7 @@ export class InitSession {
 
   #finish(outcome: InitOutcome): void {
     this.#state = 'over';
+    this.#told = true;
     this.#outcome.resolve(outcome);
     this.#channel.close();
   }
@@ -153,6 +181,7 @@ export class InitSession {
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#ready.reject(error);
+    this.#warm.reject(error);
     this.#outcome.reject(error);
     this.#channel.close();
   }

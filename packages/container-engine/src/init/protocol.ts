@@ -26,6 +26,7 @@ export const toHost = {
   stdinClosed: 0x07,
   exit: 0x08,
   fault: 0x09,
+  ahead: 0x0a,
 } as const;
 
 export const toInit = {
@@ -33,9 +34,21 @@ export const toInit = {
   stdin: 0x82,
   stdinEnd: 0x83,
   kill: 0x84,
+  clear: 0x85,
 } as const;
 
 export const requestFlags = { stdin: 0x0001 } as const;
+
+/** What an init starts ahead of its request. */
+export const prestartNumbers = { none: 0, python: 1 } as const;
+
+/** What became of that before the request came. */
+export const aheadStates = { up: 1, lost: 2 } as const;
+export type AheadState = keyof typeof aheadStates;
+
+/** How the command was started: as a new process, or by what had been started ahead. */
+export const startKinds = { plain: 0, ahead: 1 } as const;
+export type StartKind = keyof typeof startKinds;
 
 export const rlimitNumbers = { nofile: 1, fsize: 2, cpu: 3, as: 4, stack: 5 } as const;
 export type RlimitName = keyof typeof rlimitNumbers;

@@ -1,0 +1,154 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import type { Logger } from '@secbox/logging';
+import type { ApprovalNews, ConfirmationService } from './confirmation-service.js';
+import { newsOf, type PendingDelivery, type WebhookDeliveries } from './webhook-deliveries.js';
+
+export interface WebhookOptions {
+  /** Where to for a tenant, as Settings have it at this moment; undefined: nowhere. */
+  readonly url: (tenant: string) => string | undefined;
+  /** Shared with whoever receives. */
+  readonly secret: string | undefined;
+  readonly deliveries: WebhookDeliveries;
+  readonly logger: Logger;
+  readonly now: () => Date;
+  /** How long to wait before each further try. */
+  readonly delaysMs?: readonly number[];
+  readonly answerMs?: number;
+}
+
+const usualDelaysMs = [1000, 5000, 25_000, 125_000, 625_000];
+const usualAnswerMs = 10_000;
+/** Past so many that are under way, further ones are dropped: whoever receives has been gone for long. */
+const mostUnderway = 1000;
+
+/** Older ones are given up when a server starts: whoever receives has long asked for what matters. */
+const oldestMs = 24 * 3_600_000;
+
+/**
+ * Tells a server of one's own what waits and what became of it: signed, and tried again until it is taken, also by the
+ * next server. What is to be told is written with what it tells of, under a name, and gone when it was taken.
+ */
+export class Webhook implements ConfirmationService {
+  readonly #options: WebhookOptions;
+  readonly #closing = new AbortController();
+  /** By their names: what is told already is not begun again. */
+  readonly #underway = new Map<string, Promise<void>>();
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+  }
+
+  /** A name for what is to be told next; undefined where nobody is to be told. */
+  newDelivery(tenant: string): string | undefined {
+    const { url, secret, logger } = this.#options;
+    if (url(tenant) === undefined || secret === undefined) return undefined;
+    if (this.#underway.size < mostUnderway) return randomUUID();
+    logger.warn('webhook.dropped', { underway: this.#underway.size });
+    return undefined;
+  }
+
+  announce({ type, approval }: ApprovalNews, delivery?: string): void {
+    if (delivery === undefined) return;
+    this.#begin({ delivery, type, approval, tries: 0, next_at: this.#options.now().toISOString() });
+  }
+
+  /** Goes on with what the server before left behind. */
+  async resume(): Promise<void> {
+    const { url, deliveries, logger, now } = this.#options;
+    const dropped = await deliveries.dropOlder(new Date(now().getTime() - oldestMs).toISOString());
+    if (dropped > 0) logger.error('webhook.given_up_old', { deliveries: dropped });
+    for (const pending of await deliveries.pending(mostUnderway)) {
+      if (url(pending.approval.tenant) !== undefined) this.#begin(pending);
+    }
+  }
+
+  /** What is not taken by now is left to the next server. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#underway.values());
+  }
+
+  #begin(pending: PendingDelivery): void {
+    const { secret, logger } = this.#options;
+    if (secret === undefined || this.#closing.signal.aborted || this.#underway.has(pending.delivery)) return;
+    const delivering = this.#deliver(pending, secret)
+      .catch((error: unknown) => {
+        // Its row is still there: it is told again rather than lost.
+        logger.warn('webhook.not_noted', { delivery: pending.delivery, error });
+      })
+      .finally(() => this.#underway.delete(pending.delivery));
+    this.#underway.set(pending.delivery, delivering);
+  }
+
+  async #deliver(pending: PendingDelivery, secret: string): Promise<void> {
+    const { url, deliveries, logger, now, delaysMs = usualDelaysMs } = this.#options;
+    const { delivery } = pending;
+    const about = { exec_id: pending.approval.exec_id, delivery };
+    const body = JSON.stringify({ delivery, ...newsOf(pending) });
+    const isClosing = () => this.#closing.signal.aborted;
+    const longestMs = Math.max(0, ...delaysMs);
+    await this.#pause(Math.min(Date.parse(pending.next_at) - now().getTime(), longestMs));
+    for (let tries = pending.tries + 1; !isClosing(); tries += 1) {
+      const to = url(pending.approval.tenant);
+      const problem =
+        to === undefined ? 'Settings name no URL' : await this.#send(to, secret, delivery, body);
+      if (problem === undefined) {
+        await deliveries.remove(delivery);
+        return;
+      }
+      if (isClosing()) return;
+      const delayMs = delaysMs[tries - 1];
+      if (delayMs === undefined) {
+        logger.error('webhook.given_up', { ...about, tries, problem });
+        await deliveries.remove(delivery);
+        return;
+      }
+      logger.warn('webhook.failed', { ...about, tries, problem });
+      await deliveries.postpone(delivery, tries, new Date(now().getTime() + delayMs).toISOString());
+      await this.#pause(delayMs);
+    }
+  }
+
+  /** Undefined when it was taken. */
+  async #send(url: string, secret: string, delivery: string, body: string): Promise<string | undefined> {
+    const seconds = Math.floor(this.#options.now().getTime() / 1000);
+    const deadline = AbortSignal.timeout(this.#options.answerMs ?? usualAnswerMs);
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        redirect: 'error',
+        signal: AbortSignal.any([deadline, this.#closing.signal]),
+        headers: {
+          'content-type': 'application/json',
+          'secbox-delivery': delivery,
+          'secbox-signature': `t=${seconds},v1=${webhookSignature(secret, seconds, body)}`,
+        },
+        body,
+      });
+      await response.body?.cancel();
+      return response.ok ? undefined : `it answered ${response.status}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#closing;
+    if (ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+}
+
+/** Of the moment and the body, so that neither can be changed nor an old one sent again unnoticed. */
+export function webhookSignature(secret: string, seconds: number, body: string): string {
+  return createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAgentId, parseLayeredSkillId, parseUserId, SecboxError } from '@secbox/contracts';
+import { isErrno } from '@secbox/workspace';
+import type { SandboxHolds } from './exec/sandbox-holds.js';
+import type { Generations } from './store/generations.js';
+import type { SkillPlace, UserPlace } from './store/layer-paths.js';
+import type { LayerStores } from './store/layer-stores.js';
+import type { SkillView, SkillViews } from './store/skill-views.js';
+import { namesIn } from './store/user-records.js';
+import { statusOf } from './skill-status.js';
+import { applyDelta, type DeltaDocument, deltaFromDocument, deltaToDocument } from './tree/delta.js';
+import { emptyTree } from './tree/tree.js';
+
+export interface TrashedSkill {
+  readonly id: string;
+  readonly kind: 'skill';
+  readonly userId: string;
+  readonly agentId: string;
+  readonly skillId: string;
+  readonly reason: 'idle' | 'deleted' | 'synced';
+  readonly removed_at: string;
+  readonly pin: string | null;
+  readonly opaque: boolean;
+  readonly delta: DeltaDocument;
+}
+
+/** The general sandbox of a user, as a folder. */
+export interface TrashedSandbox {
+  readonly id: string;
+  readonly kind: 'sandbox';
+  readonly userId: string;
+  readonly agentId: string;
+  readonly reason: 'idle';
+  readonly removed_at: string;
+}
+
+export type TrashedItem = TrashedSkill | TrashedSandbox;
+
+const entryName = 'entry.json';
+const filesName = 'files';
+const unfinished = '.making';
+
+/** What users made and have no more, for a while. */
+export class SkillTrash {
+  readonly #stores: LayerStores;
+  readonly #views: SkillViews;
+  readonly #generations: Generations;
+  readonly #sandboxes: Pick<SandboxHolds, 'isBusy'>;
+
+  constructor(
+    stores: LayerStores,
+    views: SkillViews,
+    generations: Generations,
+    sandboxes: Pick<SandboxHolds, 'isBusy'>,
+  ) {
+    this.#stores = stores;
+    this.#views = views;
+    this.#generations = generations;
+    this.#sandboxes = sandboxes;
+  }
+
+  /** Of links, so that it costs no room and the skill is there until it is removed. */
+  async add(view: SkillView, reason: TrashedSkill['reason']): Promise<string> {
+    const { place, record } = view;
+    const files = [...record.delta.added.files].map(([path, { executable }]) => ({
+      path,
+      from: this.#views.locate(view, path),
+      executable,
+      by: 'link' as const,
+    }));
+    const { pin, opaque } = record;
+    const delta = deltaToDocument(record.delta);
+    return this.#enter({ ...place, kind: 'skill', reason, pin, opaque, delta }, (folder) =>
+      this.#stores.files.makeTree(folder, files, [...record.delta.added.folders]),
+    );
+  }
+
+  /** Moves it here whole; undefined when there is none. */
+  async addSandbox(user: UserPlace): Promise<string | undefined> {
+    const sandbox = this.#stores.paths.sandbox(user);
+    if ((await namesIn(sandbox)).length === 0) return undefined;
+    return this.#enter(
+      { userId: user.userId, agentId: user.agentId, kind: 'sandbox', reason: 'idle' },
+      (folder) => rename(sandbox, folder),
+    );
+  }
+
+  async list(user?: UserPlace): Promise<TrashedItem[]> {
+    const items: TrashedItem[] = [];
+    for (const id of await namesIn(this.#stores.paths.trash)) {
+      if (id.endsWith(unfinished)) continue;
+      const item = await this.#read(id);
+      const isTheirs = !user || (item?.userId === user.userId && item.agentId === user.agentId);
+      if (item && isTheirs) items.push(item);
+    }
+    return items.sort((a, b) => (a.removed_at < b.removed_at ? 1 : -1));
+  }
+
+  /** Puts it back as it was; refused where the user has begun something in its place. */
+  async restore(user: UserPlace, id: string): Promise<TrashedItem> {
+    return this.#views.writing(user, async () => {
+      const item = /^[0-9a-f-]{36}$/.test(id) ? await this.#read(id) : undefined;
+      if (item?.userId !== user.userId || item.agentId !== user.agentId) throw notFound(id);
+      if (item.kind === 'skill') await this.#restoreSkill(placeOf(item), item);
+      else await this.#restoreSandbox(user, item);
+      await this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+      return item;
+    });
+  }
+
+  /** Of one user no more is kept than a user may have: the oldest go. */
+  async trim(user: UserPlace): Promise<void> {
+    let bytes = 0;
+    for (const item of await this.list(user)) {
+      if (item.kind === 'skill') for (const [, , size] of item.delta.files) bytes += size;
+      if (bytes > this.#stores.room.bytes) {
+        await this.#stores.files.removeTree(join(this.#stores.paths.trash, item.id));
+      }
+    }
+  }
+
+  /** Gives how many went. */
+  async expire(olderThan: Date): Promise<number> {
+    const old = (await this.list()).filter((item) => new Date(item.removed_at) < olderThan);
+    for (const { id } of old) await this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+    return old.length;
+  }
+
+  /** What was on its way when a server was killed: a sandbox has left its place already, a skill has not. */
+  async recover(): Promise<void> {
+    const { paths, files } = this.#stores;
+    for (const name of (await namesIn(paths.trash)).filter((each) => each.endsWith(unfinished))) {
+      const folder = join(paths.trash, name);
+      const item = await this.#read(name);
+      const moved = item?.kind === 'sandbox' && (await namesIn(folder)).includes(filesName);
+      if (moved) await files.moveTree(folder, join(paths.trash, item.id));
+      else await files.removeTree(folder);
+    }
+  }
+
+  async #enter(
+    item: Omit<TrashedSkill, 'id' | 'removed_at'> | Omit<TrashedSandbox, 'id' | 'removed_at'>,
+    fill: (folder: string) => Promise<void>,
+  ): Promise<string> {
+    const { paths, files, now } = this.#stores;
+    const id = randomUUID();
+    const folder = join(paths.trash, id + unfinished);
+    await files.ensureFolder(folder);
+    await files.writeDocument(join(folder, entryName), { id, removed_at: now().toISOString(), ...item });
+    await fill(join(folder, filesName));
+    await files.moveTree(folder, join(paths.trash, id));
+    return id;
+  }
+
+  async #read(name: string): Promise<TrashedItem | undefined> {
+    const path = join(this.#stores.paths.trash, name, entryName);
+    return (await this.#stores.files.readDocument(path)) as TrashedItem | undefined;
+  }
+
+  async #restoreSkill(place: SkillPlace, item: TrashedSkill): Promise<void> {
+    const record = (await this.#views.records(place)).get(place.skillId);
+    if (record && !record.absent && statusOf(record, record.pin).modified) throw exists(place.skillId);
+    const delta = deltaFromDocument(item.delta);
+    const below =
+      item.opaque || item.pin === null ? emptyTree : await this.#stores.baselines.tree(place, item.pin);
+    const folder = join(this.#stores.paths.trash, item.id, filesName);
+    const contents = [...delta.added.files].map(
+      ([path, { sha256, executable }]) =>
+        [sha256, { path: join(folder, path), executable, isSynced: true }] as const,
+    );
+    const view = record && !record.absent ? await this.#views.of(place, record) : undefined;
+    await this.#generations.store(place, view, {
+      tree: applyDelta(below, delta),
+      pin: item.pin,
+      opaque: item.opaque,
+      contents: new Map(contents),
+    });
+  }
+
+  async #restoreSandbox(user: UserPlace, { id }: TrashedSandbox): Promise<void> {
+    const sandbox = this.#stores.paths.sandbox(user);
+    // Another folder takes its place: what is being written in it would be lost.
+    if (this.#sandboxes.isBusy(user)) {
+      throw new SecboxError('project_in_use', 'The sandbox is in use; try again when it is not.');
+    }
+    await this.#stores.files.ensureFolder(sandbox);
+    try {
+      await rename(join(this.#stores.paths.trash, id, filesName), sandbox);
+    } catch (error) {
+      if (isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw exists('sandbox');
+      throw error;
+    }
+  }
+}
+
+function placeOf({ userId, agentId, skillId }: TrashedSkill): SkillPlace {
+  return {
+    userId: parseUserId(userId),
+    agentId: parseAgentId(agentId),
+    skillId: parseLayeredSkillId(skillId),
+  };
+}
+
+function notFound(id: string): SecboxError {
+  return new SecboxError('trash_entry_not_found', 'Nothing of that id is in the trash.', { details: { id } });
+}
+
+function exists(what: string): SecboxError {
+  return new SecboxError('skill_exists', `There is something in the place of ${what} already.`, {
+    details: { what },
+  });
+}
