@@ -3,7 +3,9 @@ import type {
   ExecFilter,
   ExecId,
   ExecRecord,
+  ExecScope,
   ExecStats,
+  ExecTombstone,
   ExportFormat,
   InputRecord,
 } from '@secbox/contracts';
@@ -21,12 +23,13 @@ export interface PageOptions {
 
 /** The part of the audit store that asking needs. */
 export interface AuditRecords {
+  /** The rows as the items of a JSON array. */
   list(
-    tenant: string,
+    scope: ExecScope,
     filter: ExecFilter,
     options: PageOptions & { readonly order: 'asc' | 'desc' },
-  ): Promise<Page<ExecRecord>>;
-  find(tenant: string, execId: ExecId): Promise<ExecRecord | undefined>;
+  ): Promise<{ readonly items: Uint8Array; readonly after: number | undefined }>;
+  find(scope: ExecScope, execId: ExecId): Promise<ExecRecord | undefined>;
   artifacts(
     execId: ExecId,
     options: PageOptions & { readonly withOutput?: boolean },
@@ -36,11 +39,12 @@ export interface AuditRecords {
     name: { readonly path: string } | { readonly base64: string },
   ): Promise<ArtifactRecord | undefined>;
   findInput(execId: ExecId, path: string): Promise<InputRecord | undefined>;
+  findInputRemoval(execId: ExecId): Promise<ExecTombstone | undefined>;
   inputs(execId: ExecId, options: PageOptions): Promise<Page<InputRecord>>;
   export(
-    tenant: string,
+    scope: ExecScope,
     filter: ExecFilter,
     options: { readonly order: 'asc' | 'desc'; readonly format: ExportFormat },
   ): AsyncIterable<Uint8Array>;
-  stats(tenant: string, filter: ExecFilter): Promise<ExecStats>;
+  stats(scope: ExecScope, filter: ExecFilter): Promise<ExecStats>;
 }

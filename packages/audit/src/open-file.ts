@@ -1,11 +1,10 @@
-import type { FileHandle } from 'node:fs/promises';
 import { SecboxError, type ArtifactRecord, type ExecRecord, type ExecTombstone } from '@secbox/contracts';
-import { isErrno, openPublished, type ContentStore } from '@secbox/workspace';
+import { isErrno, openPublished, type ContentStore, type OpenFile } from '@secbox/workspace';
 import { pathOf } from './artifact-path.js';
 
 /** A file to be sent; whoever gets it closes it. */
 export interface OpenedFile {
-  readonly file: FileHandle;
+  readonly file: OpenFile;
   readonly size: number;
   /** Null while it still grows. */
   readonly sha256: string | null;
@@ -13,41 +12,43 @@ export interface OpenedFile {
 }
 
 /** Opens a listed file where its exec left it; what is not as it was listed is not handed out. */
-export async function openListed(
+export function openListed(
   record: Pick<ExecRecord, 'artifacts_path' | keyof ExecTombstone>,
   artifact: ArtifactRecord,
-): Promise<OpenedFile> {
+): OpenedFile {
   assertKept(record);
   const { size, sha256, media_type: mediaType } = artifact;
-  const file = await openPublished(record.artifacts_path, pathOf(artifact)).catch((error: unknown) => {
-    if (isErrno(error, 'ENOENT')) throw gone();
-    if (isErrno(error, 'ENOTDIR', 'ELOOP', 'ENXIO')) return undefined;
-    throw error;
-  });
-  if (!file || size === null) throw changed();
+  const file = openIfThere(() => openPublished(record.artifacts_path, pathOf(artifact)));
+  if (file === 'gone') throw gone();
+  return { ...ofSize(file, size), sha256, mediaType: mediaType ?? 'application/octet-stream' };
+}
+
+/** Opens what an input held; undefined when that is not kept any more. */
+export function openContent(
+  contents: ContentStore,
+  { size, sha256 }: { readonly size: number; readonly sha256: string },
+): OpenedFile | undefined {
+  const file = openIfThere(() => contents.open(sha256));
+  return file === 'gone'
+    ? undefined
+    : { ...ofSize(file, size), sha256, mediaType: 'application/octet-stream' };
+}
+
+/** Undefined when something else than a file is there. */
+function openIfThere(open: () => OpenFile | undefined): OpenFile | 'gone' | undefined {
   try {
-    if ((await file.stat()).size !== size) throw changed();
-    return { file, size, sha256, mediaType: mediaType ?? 'application/octet-stream' };
+    return open();
   } catch (error) {
-    await file.close();
+    if (isErrno(error, 'ENOENT')) return 'gone';
+    if (isErrno(error, 'ENOTDIR', 'ELOOP', 'ENXIO')) return undefined;
     throw error;
   }
 }
 
-/** Opens what an input held. */
-export async function openContent(
-  contents: ContentStore,
-  { size, sha256 }: { readonly size: number; readonly sha256: string },
-): Promise<OpenedFile> {
-  const file = await contents.open(sha256).catch((error: unknown) => {
-    if (isErrno(error, 'ENOENT')) throw gone();
-    throw error;
-  });
-  if ((await file.stat()).size !== size) {
-    await file.close();
-    throw changed();
-  }
-  return { file, size, sha256, mediaType: 'application/octet-stream' };
+function ofSize(file: OpenFile | undefined, size: number | null): Pick<OpenedFile, 'file' | 'size'> {
+  if (file && size !== null && file.stat().size === size) return { file, size };
+  file?.close();
+  throw changed();
 }
 
 /** Throws when the files of an exec were removed, with what its tombstone says. */
@@ -59,7 +60,8 @@ export function assertKept({
   if (files_removed_at !== null) throw gone({ files_removed_at, files_removed_reason, files_removed_by });
 }
 
-function gone(tombstone?: ExecTombstone): SecboxError {
+/** With what is known of its end. */
+export function gone(tombstone?: ExecTombstone): SecboxError {
   return new SecboxError(
     'artifact_gone',
     'This file is recorded, but is not kept any more.',

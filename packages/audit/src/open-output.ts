@@ -24,9 +24,9 @@ export async function openOutput(
 ): Promise<OpenedFile | undefined> {
   if (isFinal(record.status)) return openRecorded(record, stream, place);
   try {
-    const file = await openPublished(place.spoolOf(record), [`${stream}.txt`]);
+    const file = openPublished(place.spoolOf(record), [`${stream}.txt`]);
     if (!file) return undefined;
-    return { file, size: (await file.stat()).size, sha256: null, mediaType: outputType };
+    return { file, size: file.stat().size, sha256: null, mediaType: outputType };
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
     // Not begun, or over since it was looked up.
@@ -37,9 +37,7 @@ export async function openOutput(
 
 async function openRecorded(record: ExecRecord, stream: OutputStream, { records }: OutputPlace) {
   const output = await records.findArtifact(record.exec_id, { path: `${stream}.txt` });
-  return output?.kind === stream
-    ? { ...(await openListed(record, output)), mediaType: outputType }
-    : undefined;
+  return output?.kind === stream ? { ...openListed(record, output), mediaType: outputType } : undefined;
 }
 
 /** The bytes are the program's own; this is what they are most of the time. */

@@ -1,11 +1,12 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
+import type { OpenFile } from '@secbox/workspace';
 import type { OpenedFile } from './open-file.js';
 
 export interface ZipEntry {
   readonly name: string;
   readonly size: number;
-  readonly open: () => Promise<OpenedFile>;
+  readonly open: () => OpenedFile;
 }
 
 /**
@@ -20,17 +21,25 @@ export function zipFiles(entries: readonly ZipEntry[], modified: Date): Readable
   output.once('close', () => current?.destroy());
   for (const { name, size, open } of entries) {
     zip.addReadStreamLazy(name, { mtime: modified, mode: 0o100644, size }, (give) => {
-      open().then(
-        ({ file }) => {
-          current = file.createReadStream();
-          current.once('error', (error) => output.destroy(error));
-          if (output.destroyed) current.destroy();
-          else give(undefined, current);
-        },
-        (error: unknown) => output.destroy(error instanceof Error ? error : new Error(String(error))),
-      );
+      if (output.destroyed) return;
+      try {
+        current = Readable.from(contentOf(open().file));
+        current.once('error', (error) => output.destroy(error));
+        give(undefined, current);
+      } catch (error) {
+        output.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
     });
   }
   zip.end();
   return output;
+}
+
+/** Closes the file when it was read, or nobody reads on. */
+async function* contentOf(file: OpenFile): AsyncGenerator<Buffer> {
+  try {
+    yield* file.chunks();
+  } finally {
+    file.close();
+  }
 }

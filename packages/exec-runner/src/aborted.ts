@@ -1,5 +1,13 @@
-/** Settles when the signal is aborted. */
+const known = new WeakMap<AbortSignal, Promise<void>>();
+
+/** Settles when the signal is aborted. However often it is asked for, one listener waits. */
 export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  const asked = known.get(signal);
+  if (asked) return asked;
+  const promise = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  known.set(signal, promise);
+  return promise;
 }

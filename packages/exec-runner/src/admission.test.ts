@@ -10,8 +10,8 @@ function controlled(limits: Partial<AdmissionLimits>) {
   const admission = new Admission({ maxConcurrent: 2, maxMemoryMb: 1000, maxQueued: 100, ...limits });
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const ask = (name: string, project = 'p', memoryMb = 1, stop = never()) =>
-    admission.reserve().admit({ project, memoryMb, stop }, async () => {
+  const ask = (name: string, project = 'p', memoryMb = 1, stop = never(), tenant = 't') =>
+    admission.reserve(tenant).admit({ tenant, project, memoryMb, stop }, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return name;
@@ -23,7 +23,8 @@ function controlled(limits: Partial<AdmissionLimits>) {
     ends.get(name)?.();
     await settled();
   };
-  return { admission, begun, ask, end, settled };
+  const askAs = (tenant: string, name: string, project = 'p') => ask(name, project, 1, never(), tenant);
+  return { admission, begun, ask, askAs, end, settled };
 }
 
 describe('admission', () => {
@@ -61,6 +62,24 @@ describe('admission', () => {
     await end('small');
     expect(begun).toEqual(['half', 'small', 'large']);
     await end('large');
+  });
+
+  test('one that does not fit is passed so often only, however many small ones come', async () => {
+    const { begun, ask, end, settled } = controlled({ maxConcurrent: 4, maxMemoryMb: 100 });
+    void ask('s0', 'a', 30);
+    void ask('large', 'b', 80);
+    for (let n = 1; n < 40; n += 1) void ask(`s${n}`, `c${n % 3}`, 30);
+    await settled();
+    let running = [...begun];
+    while (!begun.includes('large') && begun.length < 40) {
+      const known = begun.length;
+      await end(running.shift() ?? '');
+      running = [...running, ...begun.slice(known)];
+    }
+    expect(begun.indexOf('large')).toBeLessThan(20);
+    expect(running).toEqual(['large']);
+    await end('large');
+    expect(begun.length).toBeGreaterThan(20);
   });
 
   test('one that needs more than there is runs alone', async () => {
@@ -104,11 +123,11 @@ describe('admission', () => {
 
   test('a place that was given up is free again', () => {
     const { admission } = controlled({ maxConcurrent: 1, maxQueued: 0 });
-    const reservation = admission.reserve();
-    expect(() => admission.reserve()).toThrow(expect.objectContaining({ code: 'queue_full' }));
+    const reservation = admission.reserve('t');
+    expect(() => admission.reserve('t')).toThrow(expect.objectContaining({ code: 'queue_full' }));
     reservation.release();
     reservation.release();
-    admission.reserve().release();
+    admission.reserve('t').release();
   });
 
   test('who is stopped while waiting leaves at once and never begins', async () => {
@@ -128,7 +147,9 @@ describe('admission', () => {
     const { admission, ask, end } = controlled({ maxConcurrent: 1 });
     void ask('running');
     const stop = AbortSignal.abort(new Error('cancelled'));
-    const asking = admission.reserve().admit({ project: 'p', memoryMb: 1, stop }, () => Promise.resolve());
+    const asking = admission
+      .reserve('t')
+      .admit({ tenant: 't', project: 'p', memoryMb: 1, stop }, () => Promise.resolve());
     await expect(asking).rejects.toThrow('cancelled');
     expect(admission.queued).toBe(0);
     await end('running');
@@ -137,8 +158,10 @@ describe('admission', () => {
   test('work that fails frees its place', async () => {
     const { admission, ask, end, begun } = controlled({ maxConcurrent: 1 });
     const failing = admission
-      .reserve()
-      .admit({ project: 'p', memoryMb: 1, stop: never() }, () => Promise.reject(new Error('broken')));
+      .reserve('t')
+      .admit({ tenant: 't', project: 'p', memoryMb: 1, stop: never() }, () =>
+        Promise.reject(new Error('broken')),
+      );
     await expect(failing).rejects.toThrow('broken');
     void ask('next');
     await end('next');
@@ -149,24 +172,37 @@ describe('admission', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
-          fc.record({ project: fc.constantFrom('a', 'b', 'c'), memory: fc.integer({ min: 1, max: 150 }) }),
+          fc.record({
+            tenant: fc.constantFrom('t', 'u'),
+            project: fc.constantFrom('a', 'b', 'c'),
+            memory: fc.integer({ min: 1, max: 150 }),
+          }),
           {
             maxLength: 30,
           },
         ),
         async (asks) => {
-          const admission = new Admission({ maxConcurrent: 3, maxMemoryMb: 100, maxQueued: 1000 });
+          const admission = new Admission({
+            maxConcurrent: 3,
+            maxMemoryMb: 100,
+            maxQueued: 1000,
+            tenantLimits: () => ({ maxConcurrent: 2 }),
+          });
+          const of: Record<string, number> = { t: 0, u: 0 };
           let running = 0;
           let memory = 0;
           let done = 0;
           await Promise.all(
-            asks.map(({ project, memory: memoryMb }) =>
-              admission.reserve().admit({ project, memoryMb, stop: never() }, async () => {
+            asks.map(({ tenant, project, memory: memoryMb }) =>
+              admission.reserve(tenant).admit({ tenant, project, memoryMb, stop: never() }, async () => {
+                of[tenant] = (of[tenant] ?? 0) + 1;
+                expect(of[tenant]).toBeLessThanOrEqual(2);
                 running += 1;
                 memory += memoryMb;
                 expect(running).toBeLessThanOrEqual(3);
                 if (running > 1) expect(memory).toBeLessThanOrEqual(100);
                 await Promise.resolve();
+                of[tenant] -= 1;
                 running -= 1;
                 memory -= memoryMb;
                 done += 1;
@@ -178,5 +214,65 @@ describe('admission', () => {
         },
       ),
     );
+  });
+
+  describe('between tenants', () => {
+    test('they are served in turn, and the projects of each in turn', async () => {
+      const { begun, askAs, end, settled } = controlled({ maxConcurrent: 1 });
+      for (const name of ['a1', 'a2', 'a3']) void askAs('a', name, 'x');
+      void askAs('a', 'a4', 'y');
+      for (const name of ['b1', 'b2']) void askAs('b', name);
+      await settled();
+      for (let n = 0; n < 6; n += 1) await end(begun.at(-1) ?? '');
+      expect(begun).toEqual(['a1', 'b1', 'a4', 'b2', 'a2', 'a3']);
+    });
+
+    test('one at its limit leaves the other places to others, also to those who come later', async () => {
+      const { begun, askAs, end, settled } = controlled({
+        maxConcurrent: 3,
+        tenantLimits: (tenant) => ({ maxConcurrent: tenant === 'a' ? 1 : undefined }),
+      });
+      for (const name of ['a1', 'a2', 'a3', 'a4']) void askAs('a', name);
+      await settled();
+      expect(begun).toEqual(['a1']);
+      for (const name of ['b1', 'b2', 'b3']) void askAs('b', name);
+      await settled();
+      expect(begun).toEqual(['a1', 'b1', 'b2']);
+      await end('a1');
+      expect(begun).toEqual(['a1', 'b1', 'b2', 'a2']);
+      for (const name of ['b1', 'b2', 'b3', 'a2', 'a3', 'a4']) await end(name);
+      expect(begun).toEqual(['a1', 'b1', 'b2', 'a2', 'b3', 'a3', 'a4']);
+    });
+
+    test('one with a full queue is told so, others are not (case 59)', async () => {
+      const { askAs, end, settled, begun } = controlled({
+        maxConcurrent: 2,
+        maxQueued: 10,
+        tenantLimits: (tenant) => (tenant === 'a' ? { maxConcurrent: 1, maxQueued: 1 } : {}),
+      });
+      for (const name of ['a1', 'a2']) void askAs('a', name);
+      await settled();
+      expect(() => askAs('a', 'a3')).toThrow(
+        expect.objectContaining({ code: 'queue_full', details: expect.objectContaining({ max_queued: 1 }) }),
+      );
+      void askAs('b', 'b1');
+      await end('a1');
+      void askAs('a', 'a3');
+      for (const name of ['a2', 'b1', 'a3']) await end(name);
+      expect(begun).toEqual(['a1', 'b1', 'a2', 'a3']);
+    });
+
+    test('a new limit of a tenant holds at once', async () => {
+      const { admission, begun, askAs, end, settled } = controlled({
+        tenantLimits: () => ({ maxConcurrent: 1 }),
+      });
+      for (const name of ['a1', 'a2']) void askAs('a', name);
+      await settled();
+      expect(begun).toEqual(['a1']);
+      admission.update({ maxConcurrent: 2, maxMemoryMb: 1000, maxQueued: 5 });
+      await settled();
+      expect(begun).toEqual(['a1', 'a2']);
+      for (const name of ['a1', 'a2']) await end(name);
+    });
   });
 });

@@ -7,9 +7,17 @@ export interface AdmissionLimits {
   readonly maxMemoryMb: number;
   /** How many may wait for a place. */
   readonly maxQueued: number;
+  /** What a tenant may have of that; absent: all of it. */
+  readonly tenantLimits?: (tenant: string) => TenantLimits;
+}
+
+export interface TenantLimits {
+  readonly maxConcurrent?: number | undefined;
+  readonly maxQueued?: number | undefined;
 }
 
 export interface Admittance {
+  readonly tenant: string;
   readonly project: string;
   readonly memoryMb: number;
   /** Leaves the queue when aborted, at once. */
@@ -24,26 +32,40 @@ export interface Reservation {
 }
 
 interface Waiting extends Admittance {
+  /** How many were let in before it because it did not fit. */
+  passed: number;
   readonly enter: () => Promise<void>;
   readonly leave: (reason: unknown) => void;
 }
+
+/** What is there of one tenant. */
+interface TenantState {
+  /** In the order of their turns; a project that was served goes to the end. */
+  readonly projects: Map<string, Waiting[]>;
+  reserved: number;
+  running: number;
+}
+
+/** So often others go before one that does not fit yet; then its memory is kept free for it. */
+const mostPassed = 16;
 
 /** Seconds after which a caller that met a full queue may try again. */
 const retryAfterSeconds = 5;
 
 /**
- * Decides who runs next: so many at once, so much memory together, and the projects in turn, so that
- * one with a thousand execs in the queue does not keep another waiting for all of them.
+ * Decides who runs next: so many at once, so much memory together, and the tenants in turn, and the projects of
+ * each, so that one with a thousand execs in the queue does not keep another waiting for all of them.
  */
 export class Admission {
   #limits: AdmissionLimits;
   readonly #places: ReturnType<typeof pLimit>;
-  /** In the order of their turns; a project that was served goes to the end. */
-  readonly #projects = new Map<string, Waiting[]>();
+  /** In the order of their turns; a tenant that was served goes to the end. */
+  readonly #tenants = new Map<string, TenantState>();
   #reserved = 0;
+  #queued = 0;
   #memoryInUse = 0;
   #running = 0;
-  #memoryFreed = new Signal();
+  #changed = new Signal();
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
@@ -58,7 +80,7 @@ export class Admission {
   }
 
   get queued(): number {
-    return [...this.#projects.values()].reduce((sum, waiting) => sum + waiting.length, 0);
+    return this.#queued;
   }
 
   get running(): number {
@@ -69,23 +91,30 @@ export class Admission {
    * Takes a place in the queue, or throws `queue_full`. Whoever takes one gives it up again, by being
    * admitted or by releasing it.
    */
-  reserve(): Reservation {
+  reserve(tenant: string): Reservation {
     const { maxConcurrent, maxQueued } = this.#limits;
-    if (this.#reserved + this.#running + this.queued >= maxConcurrent + maxQueued) {
-      throw new SecboxError('queue_full', `${maxQueued} execs are waiting already; try again later.`, {
-        details: { max_queued: maxQueued, retry_after_seconds: retryAfterSeconds },
-      });
+    if (this.#reserved + this.#running + this.#queued >= maxConcurrent + maxQueued) {
+      throw full(`${maxQueued} execs are waiting already; try again later.`, maxQueued);
     }
-    return this.reserveAgain();
+    const own = this.#limitsOf(tenant);
+    if (this.#present(tenant) >= own.maxConcurrent + own.maxQueued) {
+      throw full(`${own.maxQueued} execs of the tenant are waiting already; try again later.`, own.maxQueued);
+    }
+    return this.reserveAgain(tenant);
   }
 
   /** For one that was taken on before, by a server that has ended since: it is not refused now. */
-  reserveAgain(): Reservation {
+  reserveAgain(tenant: string): Reservation {
+    const state = this.#stateOf(tenant);
     this.#reserved += 1;
+    state.reserved += 1;
     let held = true;
     const release = () => {
-      if (held) this.#reserved -= 1;
+      if (!held) return;
       held = false;
+      this.#reserved -= 1;
+      state.reserved -= 1;
+      this.#forget(tenant, state);
     };
     return {
       release,
@@ -99,16 +128,20 @@ export class Admission {
   #admit<T>(admittance: Admittance, work: () => Promise<T>): Promise<T> {
     if (admittance.stop.aborted) return Promise.reject(admittance.stop.reason as Error);
     return new Promise<T>((resolve, reject) => {
-      this.#enqueue({ ...admittance, enter: () => work().then(resolve, reject), leave: reject });
+      this.#enqueue({ ...admittance, passed: 0, enter: () => work().then(resolve, reject), leave: reject });
       void this.#places(() => this.#serveNext());
+      // Places may be held for those who do not fit; this one may.
+      this.#wake();
     });
   }
 
   #enqueue(waiting: Waiting): void {
-    const { project, stop } = waiting;
-    const ofProject = this.#projects.get(project);
+    const { tenant, project, stop } = waiting;
+    const { projects } = this.#stateOf(tenant);
+    const ofProject = projects.get(project);
     if (ofProject) ofProject.push(waiting);
-    else this.#projects.set(project, [waiting]);
+    else projects.set(project, [waiting]);
+    this.#queued += 1;
     stop.addEventListener('abort', () => this.#dequeue(waiting) && waiting.leave(stop.reason), {
       once: true,
     });
@@ -116,40 +149,51 @@ export class Admission {
 
   /** False when it is not waiting any more. */
   #dequeue(waiting: Waiting): boolean {
-    const ofProject = this.#projects.get(waiting.project);
+    const state = this.#stateOf(waiting.tenant);
+    const ofProject = state.projects.get(waiting.project);
     const index = ofProject?.indexOf(waiting) ?? -1;
-    if (ofProject === undefined || index < 0) return false;
-    ofProject.splice(index, 1);
-    if (ofProject.length === 0) this.#projects.delete(waiting.project);
-    return true;
+    if (ofProject && index >= 0) {
+      ofProject.splice(index, 1);
+      if (ofProject.length === 0) state.projects.delete(waiting.project);
+      this.#queued -= 1;
+    }
+    this.#forget(waiting.tenant, state);
+    return index >= 0;
   }
 
-  /** Fills one place with whoever's turn it is, waiting for memory if need be. */
+  /** Fills one place with whoever's turn it is, waiting for one that fits if need be. */
   async #serveNext(): Promise<void> {
     for (;;) {
       const next = this.#nextThatFits();
       if (next) return this.#serve(next);
-      if (this.queued === 0) return;
-      await this.#memoryFreed.promise;
+      if (this.#queued === 0) return;
+      await this.#changed.promise;
     }
   }
 
   #nextThatFits(): Waiting | undefined {
-    for (const [first] of this.#projects.values()) {
-      const fits =
-        first && (this.#running === 0 || this.#memoryInUse + first.memoryMb <= this.#limits.maxMemoryMb);
-      if (fits) return first;
+    const passed: Waiting[] = [];
+    for (const [tenant, { projects, running }] of this.#tenants) {
+      if (projects.size === 0 || running >= this.#limitsOf(tenant).maxConcurrent) continue;
+      for (const [first] of projects.values()) {
+        if (!first) continue;
+        if (this.#running === 0 || this.#memoryInUse + first.memoryMb <= this.#limits.maxMemoryMb) {
+          for (const each of passed) each.passed += 1;
+          return first;
+        }
+        if (first.passed >= mostPassed) return undefined;
+        passed.push(first);
+      }
     }
     return undefined;
   }
 
   async #serve(next: Waiting): Promise<void> {
+    const state = this.#stateOf(next.tenant);
+    state.running += 1;
     this.#dequeue(next);
-    const rest = this.#projects.get(next.project);
-    if (rest) {
-      this.#projects.delete(next.project);
-      this.#projects.set(next.project, rest);
-    }
+    toTheEnd(state.projects, next.project);
+    toTheEnd(this.#tenants, next.tenant);
     this.#running += 1;
     this.#memoryInUse += next.memoryMb;
     try {
@@ -157,15 +201,57 @@ export class Admission {
     } finally {
       this.#running -= 1;
       this.#memoryInUse -= next.memoryMb;
+      state.running -= 1;
+      this.#forget(next.tenant, state);
       this.#wake();
     }
   }
 
-  #wake(): void {
-    const freed = this.#memoryFreed;
-    this.#memoryFreed = new Signal();
-    freed.send();
+  #limitsOf(tenant: string): Required<{ [Name in keyof TenantLimits]: number }> {
+    const { maxConcurrent, maxQueued, tenantLimits } = this.#limits;
+    const own = tenantLimits?.(tenant) ?? {};
+    return {
+      maxConcurrent: Math.min(maxConcurrent, own.maxConcurrent ?? Infinity),
+      maxQueued: Math.min(maxQueued, own.maxQueued ?? Infinity),
+    };
   }
+
+  /** How many of a tenant run, wait, or are about to. */
+  #present(tenant: string): number {
+    const state = this.#tenants.get(tenant);
+    if (!state) return 0;
+    const waiting = [...state.projects.values()].reduce((sum, ofProject) => sum + ofProject.length, 0);
+    return state.reserved + state.running + waiting;
+  }
+
+  #stateOf(tenant: string): TenantState {
+    const state = this.#tenants.get(tenant) ?? { projects: new Map(), reserved: 0, running: 0 };
+    this.#tenants.set(tenant, state);
+    return state;
+  }
+
+  #forget(tenant: string, { projects, reserved, running }: TenantState): void {
+    if (projects.size === 0 && reserved === 0 && running === 0) this.#tenants.delete(tenant);
+  }
+
+  #wake(): void {
+    const changed = this.#changed;
+    this.#changed = new Signal();
+    changed.send();
+  }
+}
+
+function toTheEnd<T>(turns: Map<string, T>, name: string): void {
+  const state = turns.get(name);
+  if (state === undefined) return;
+  turns.delete(name);
+  turns.set(name, state);
+}
+
+function full(message: string, maxQueued: number): SecboxError {
+  return new SecboxError('queue_full', message, {
+    details: { max_queued: maxQueued, retry_after_seconds: retryAfterSeconds },
+  });
 }
 
 /** Wakes everyone who awaits it, once. */

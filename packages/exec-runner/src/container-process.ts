@@ -4,6 +4,7 @@ import {
   shellExitCode,
   type Attachment,
   type InitExit,
+  type InitRequest,
   type OutputChunk,
 } from '@secbox/container-engine';
 import type { OutputFile } from './output-file.js';
@@ -15,6 +16,8 @@ export type Outputs = Readonly<Record<OutputChunk['stream'], OutputFile>>;
 export interface ProcessEnd {
   /** Undefined where the container's own end is all there is to know. */
   readonly exit?: { readonly code: number | null; readonly signal: number | null };
+  /** Something else of the container may still be at work. */
+  readonly notAlone?: boolean;
   readonly failure?: string;
   readonly oomKills?: number;
   readonly cpuMs?: number;
@@ -23,27 +26,56 @@ export interface ProcessEnd {
 
 /** The command inside a container that has been started. */
 export interface ContainerProcess {
+  /** It can run nothing, or nothing more. */
+  readonly gone: boolean;
   /** Settles when the command can be given to it. */
   ready(): Promise<unknown>;
+  /** As {@link ready}, and what was to be started ahead is, or never will be. */
+  warm(): Promise<unknown>;
+  /** To be called when the command is known and not given to it yet: what was started ahead for others ends. */
+  expect(command: PlannedCommand): Promise<void>;
   run(command: PlannedCommand, outputs: Outputs): Promise<ProcessEnd>;
   /** Asks it to end the command; true when it could be asked. */
   kill(): Promise<boolean>;
 }
 
-const sigkill = 9;
+/** What is asked of an init beside its command. */
+export interface InitUse {
+  /** With which signal the command is ended, and what it then has until it is killed. */
+  readonly kill?: { readonly signal: number; readonly graceMs: number };
+  readonly rlimits?: InitRequest['rlimits'];
+}
 
-/** Under our init: the command, its environment and its stdin travel in band, and its end is told the same way. */
-export function underInit(attachment: Attachment): ContainerProcess {
+const atOnce = { signal: 9, graceMs: 0 } as const;
+
+/** What the init starts ahead serves these, if any. */
+const startedAhead: ReadonlySet<string> = new Set(['python', 'python3']);
+
+/**
+ * Under our init: the command, its environment and its stdin travel in band, and its end is told the same way. The init
+ * stays, alone, until the attachment is closed.
+ */
+export function underInit(
+  attachment: Attachment,
+  { kill = atOnce, rlimits = {} }: InitUse = {},
+): ContainerProcess {
   const session = new InitSession({
     output: stdoutOf(attachment),
     write: (bytes) => write(attachment, bytes),
-    close: () => attachment.input.end(),
+    close: () => undefined,
   });
   return {
+    get gone() {
+      return session.gone;
+    },
     ready: () => session.ready(),
+    warm: () => session.warm(),
+    expect: async ({ command }) => {
+      if (!startedAhead.has(command)) await session.clear();
+    },
     run: async (command, outputs) => {
       const outcome = await session.run(
-        { argv: [command.command, ...command.args], cwd: command.cwd, env: command.environment },
+        { argv: [command.command, ...command.args], cwd: command.cwd, env: command.environment, rlimits },
         { stdout: (data) => outputs.stdout.append(data), stderr: (data) => outputs.stderr.append(data) },
         command.stdin === '' ? undefined : chunksOf(Buffer.from(command.stdin)),
       );
@@ -54,7 +86,7 @@ export function underInit(attachment: Attachment): ContainerProcess {
       };
     },
     kill: async () => {
-      await session.kill(sigkill);
+      await session.kill(kill.signal, kill.graceMs);
       return !session.gone;
     },
   };
@@ -63,7 +95,10 @@ export function underInit(attachment: Attachment): ContainerProcess {
 /** For images without our init: the command is the container's own, and so is its end. */
 export function asContainerCommand(attachment: Attachment): ContainerProcess {
   return {
+    gone: false,
     ready: () => Promise.resolve(),
+    warm: () => Promise.resolve(),
+    expect: () => Promise.resolve(),
     run: async (command, outputs) => {
       attachment.input.end(command.stdin);
       for await (const { stream, data } of attachment.output) await outputs[stream].append(data);
@@ -73,8 +108,9 @@ export function asContainerCommand(attachment: Attachment): ContainerProcess {
   };
 }
 
-function endOf({ end, oomKills, cpuMicros, peakBytes }: InitExit): ProcessEnd {
+function endOf({ end, alone, oomKills, cpuMicros, peakBytes }: InitExit): ProcessEnd {
   return {
+    ...(alone ? {} : { notAlone: true }),
     exit:
       end.kind === 'exited'
         ? { code: end.code, signal: null }

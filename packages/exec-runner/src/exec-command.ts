@@ -1,10 +1,10 @@
-import { SecboxError, type ExecCommand } from '@secbox/contracts';
+import { SecboxError, type ArgvCommand, type ExecCommand } from '@secbox/contracts';
 import { containerPaths } from '@secbox/container-engine';
 import { parseRelativePath } from '@secbox/workspace';
 
 /** What runs inside the container, checked. */
 export interface PlannedCommand {
-  readonly kind: ExecCommand['kind'];
+  readonly kind: (ExecCommand | ArgvCommand)['kind'];
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -17,11 +17,11 @@ export interface PlannedCommand {
 
 /** The kernel refuses a longer single argument or environment entry, its end mark included. */
 const maxArgumentBytes = 131_071;
-/** Leaves room below the kernel's limit on all of them together. */
-const maxTotalBytes = 1_048_576;
+/** What the init takes as one request, less room for the image's own variables, the program and its folder. */
+const maxTotalBytes = 1_048_576 - 65_536;
 
 export function planCommand(
-  exec: ExecCommand,
+  exec: ExecCommand | ArgvCommand,
   imageEnvironment: Readonly<Record<string, string>>,
 ): PlannedCommand {
   checkForm(exec);
@@ -40,7 +40,7 @@ export function planCommand(
   };
 }
 
-function checkForm({ kind, command, args }: ExecCommand): void {
+function checkForm({ kind, command, args }: ExecCommand | ArgvCommand): void {
   const [first = '', second] = args;
   switch (kind) {
     case 'shell':
@@ -55,6 +55,8 @@ function checkForm({ kind, command, args }: ExecCommand): void {
           'kind "python" takes command "python" and args ["-c", "<code>", …] or ["/workspace/inputs/<file>", …].',
         );
       }
+      return;
+    case 'argv':
   }
 }
 
@@ -73,7 +75,7 @@ function isScript(path: string): boolean {
   return true;
 }
 
-function checkSizes({ args, env = {} }: ExecCommand): void {
+function checkSizes({ args, env = {} }: Pick<ExecCommand, 'args' | 'env'>): void {
   const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const sizes = [...args, ...entries].map((text) => Buffer.byteLength(text) + 1);
   if (args.some((argument) => argument.includes('\0')))

@@ -5,9 +5,11 @@ import type { OutputSummary } from './output-file.js';
 
 export interface ExecEvidence {
   readonly submission: ExecSubmission;
-  readonly start: ExecStart;
+  /** Left out where the submission is a whole row, which has it. */
+  readonly start?: ExecStart;
   readonly finished: FinishedExec;
-  readonly mounts: WorkspaceMounts;
+  /** Undefined where nobody knows them any more. */
+  readonly mounts: WorkspaceMounts | undefined;
   readonly inputs: readonly VisibleInput[];
   readonly output: Readonly<Record<'stdout' | 'stderr', OutputSummary>>;
   readonly collection: Collection;
@@ -35,11 +37,15 @@ export function metaOf(evidence: ExecEvidence): unknown {
     ...evidence.start,
     ...evidence.finished,
     inputs: evidence.inputs,
-    docker_mounts: bindMountsOf({ mounts: evidence.mounts }).map(({ source, target, readOnly }) => ({
-      source,
-      target,
-      mode: readOnly ? 'ro' : 'rw',
-    })),
+    docker_mounts: evidence.mounts ? mountsOf(evidence.mounts) : null,
     set_aside: evidence.setAside,
   };
+}
+
+function mountsOf(mounts: WorkspaceMounts): unknown {
+  return bindMountsOf({ mounts }).map(({ source, target, readOnly }) => ({
+    source,
+    target,
+    mode: readOnly ? 'ro' : 'rw',
+  }));
 }

@@ -13,6 +13,18 @@ export function inputsOf(visible: readonly VisibleInput[]): InputRecord[] {
   });
 }
 
+/** What is visible now, and what was before and is not there any more, in the order of the bytes of their paths. */
+export function withGone(now: VisibleInput[], before: readonly VisibleInput[]): VisibleInput[] {
+  const key = ({ path, path_base64: raw }: VisibleInput) => raw ?? path;
+  const there = new Set(now.map(key));
+  const gone = before.filter((input) => !there.has(key(input)));
+  return gone.length === 0 ? now : [...now, ...gone].sort((a, b) => bytesOf(a).compare(bytesOf(b)));
+}
+
+function bytesOf({ path, path_base64: raw }: VisibleInput): Buffer {
+  return raw === undefined ? Buffer.from(path) : Buffer.from(raw, 'base64');
+}
+
 /** What an exec left behind as the audit lists it: its output first, then as manifest.json has it. */
 export function artifactsOf(
   output: Readonly<Record<'stdout' | 'stderr', OutputSummary>>,

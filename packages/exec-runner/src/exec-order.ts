@@ -1,7 +1,8 @@
 import {
   SecboxError,
-  defaultTenant,
+  isEphemeralProject,
   newExecId,
+  type ArgvCommand,
   type ExecId,
   type ExecInput,
   type ExecRequest,
@@ -10,30 +11,78 @@ import {
 import { parseRelativePath, sha256Of, type InputFile } from '@secbox/workspace';
 import { assertWellFormed } from './exec-command.js';
 import type { Intake } from './intake.js';
+import type { PlannedLayer } from './layers/planned-layer.js';
+import type { SkillRun } from './skill-run.js';
 
-/** A request as it was received: who asks, what for, and with which files, whichever way they came. */
-export interface ExecOrder {
-  readonly execId: ExecId;
+/** Who asks. */
+export interface Caller {
   readonly tenant: TenantId;
-  readonly request: ExecRequest;
-  readonly inputs: readonly InputFile[];
+  /** The key that was sent; null where callers are not told apart. */
+  readonly actor: string | null;
+  /** From where, as far as it is known. */
+  readonly address?: string | null;
 }
 
-export function orderOf(request: ExecRequest, intake?: Intake): ExecOrder {
+/** An exec, as its tenant knows it. */
+export interface ExecKey {
+  readonly tenant: TenantId;
+  readonly execId: ExecId;
+}
+
+/** A request as it was received: who asks, what for, and with which files, whichever way they came. */
+export interface ExecOrder extends Caller {
+  readonly execId: ExecId;
+  readonly request: AnyExecRequest;
+  readonly inputs: readonly InputFile[];
+  readonly skill?: SkillRun | undefined;
+  readonly layer?: PlannedLayer | undefined;
+}
+
+/** What comes with a request beside its body. */
+export interface SubmitOptions {
+  readonly caller: Caller;
+  readonly idempotencyKey?: string | undefined;
+  /** The files that were received with it; discarded when the request was there before, the caller's when it is refused. */
+  readonly intake?: Intake | undefined;
+  readonly skill?: SkillRun | undefined;
+  readonly layer?: PlannedLayer | undefined;
+}
+
+/** As callers send it, or as an invocation makes it. */
+export type AnyExecRequest = Omit<ExecRequest, 'exec'> & { readonly exec: ExecRequest['exec'] | ArgvCommand };
+
+export function orderOf(
+  request: AnyExecRequest,
+  { caller: { tenant, actor, address = null }, intake, skill, layer }: SubmitOptions,
+): ExecOrder {
   return {
+    skill,
+    layer,
     execId: intake?.execId ?? newExecId(),
-    tenant: defaultTenant,
+    tenant,
+    actor,
+    address,
     request,
-    inputs: [...(request.inputs ?? []).map(inlineInput), ...(intake?.received ?? [])],
+    inputs: [
+      ...(request.inputs ?? []).map(inlineInput),
+      ...(intake?.received ?? []),
+      ...(skill?.invocation?.files ?? []),
+    ],
   };
 }
 
 /** What makes two orders the same, however their files were sent. */
-export function requestedIn({ tenant, request, inputs }: ExecOrder): unknown {
+export function requestedIn({ tenant, request, inputs, skill, layer }: ExecOrder): unknown {
+  // Its files lie below the name of the exec, which is another one each time.
+  if (skill?.invocation) return { tenant, skill: skill.id, requested: skill.invocation.requested };
+  const { project_id: project, ...rest } = request;
   return {
-    ...request,
+    ...rest,
+    // One that is made for a request has another name each time.
+    ...(project === undefined || isEphemeralProject(project) ? {} : { project_id: project }),
     tenant,
     inputs: identitiesOf(inputs),
+    ...(layer && { layer }),
   };
 }
 

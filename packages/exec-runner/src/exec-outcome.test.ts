@@ -37,6 +37,9 @@ describe('the status', () => {
     // It ended well just before it was to be ended.
     ['succeeded', { timedOut: true }, undefined],
     ['succeeded', {}, new StopReason('cancelled', 'asked')],
+    // It was asked to end, and did so nicely.
+    ['timed_out', { timedOut: true, endedEarly: true }, undefined],
+    ['cancelled', { endedEarly: true }, new StopReason('cancelled', 'asked')],
     // Out of memory because it was killed for its time is still its time.
     ['timed_out', { exitCode: 137, timedOut: true, outOfMemory: true }, undefined],
     ['failed', { exitCode: null, failure: 'no such folder' }, undefined],

@@ -1,4 +1,10 @@
-import { noEvidence, type EndedExec, type FinalExecStatus, type FinishedExec } from '@secbox/contracts';
+import {
+  neverRan,
+  noEvidence,
+  type EndedExec,
+  type FinalExecStatus,
+  type FinishedExec,
+} from '@secbox/contracts';
 import type { OutputSummary } from './output-file.js';
 import type { RunResult } from './run-container.js';
 
@@ -14,6 +20,9 @@ export class StopReason extends Error {
 
 /** The server stops before an exec has started: the next one goes on with it. */
 export class HandedOver extends Error {}
+
+/** The row of an exec could not be written, so that it must not run. */
+export class Unrecorded extends Error {}
 
 export interface RunFacts {
   readonly result: RunResult;
@@ -41,12 +50,14 @@ export function outcomeOf(facts: RunFacts): FinishedExec {
     artifacts_truncated: facts.artifactsTruncated,
     cpu_ms: result.cpuMs,
     peak_memory_bytes: result.peakMemoryBytes,
+    output_error: null,
+    effects: null,
   };
 }
 
 function statusOf(result: RunResult, stopped: StopReason | undefined): FinalExecStatus {
   if (result.engineLost) return 'error';
-  if (result.exitCode === 0) return 'succeeded';
+  if (result.exitCode === 0 && result.endedEarly !== true) return 'succeeded';
   if (result.timedOut) return 'timed_out';
   if (stopped) return stopped.status;
   return result.outOfMemory ? 'oom_killed' : 'failed';
@@ -58,21 +69,7 @@ export function withoutResult(
   reason: string,
   endedAt: Date,
 ): EndedExec {
-  return {
-    status,
-    exit_code: null,
-    signal: null,
-    oom: false,
-    error_reason: reason,
-    ended_at: endedAt.toISOString(),
-    duration_ms: null,
-    stdout_truncated: false,
-    stderr_truncated: false,
-    artifacts_truncated: false,
-    cpu_ms: null,
-    peak_memory_bytes: null,
-    evidence: noEvidence,
-  };
+  return { ...neverRan(status, reason, endedAt), evidence: noEvidence };
 }
 
 /** Linux's names, on whatever system this runs; real-time signals have numbers only. */

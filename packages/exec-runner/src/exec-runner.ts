@@ -1,73 +1,62 @@
-import {
-  defaultTenant,
-  SecboxError,
-  type EndedExec,
-  type ExecId,
-  type ExecRecord,
-  type ExecRequest,
-  type ExecSubmission,
-} from '@secbox/contracts';
-import type { ContainerId } from '@secbox/container-engine';
-import { mergePolicy } from '@secbox/policy';
+import { SecboxError, type ExecId, type ExecRecord, type ExecSubmission } from '@secbox/contracts';
+import { HeldExecs } from './approval/held-execs.js';
 import { Admission, type AdmissionLimits, type Reservation } from './admission.js';
+import { Background } from './background.js';
 import { canonicalJson } from './canonical-json.js';
-import { orderOf, requestedIn, type ExecOrder } from './exec-order.js';
+import { clearEphemeral, clearUnrecorded } from './clear-invocations.js';
 import {
-  contentsIn,
-  decidedIn,
-  planExec,
-  projectOf,
-  submissionOf,
-  type ExecPlan,
-  type ProjectKey,
-} from './exec-plan.js';
-import { endWithoutResult, failureOf, isLeft, recorded } from './exec-failure.js';
-import { HandedOver, StopReason, withoutResult } from './exec-outcome.js';
+  orderOf,
+  requestedIn,
+  type AnyExecRequest,
+  type ExecKey,
+  type ExecOrder,
+  type SubmitOptions,
+} from './exec-order.js';
+import { contentsIn, projectOf, type ExecPlan, type ProjectKey } from './exec-plan.js';
+import { endWithoutResult, failureOf, isLeft, recorded, stopping } from './exec-failure.js';
+import { HandedOver, StopReason, Unrecorded } from './exec-outcome.js';
+import { freshOf } from './fresh-exec.js';
 import { Intake, type IntakeLimits } from './intake.js';
 import { InputsGuard } from './inputs-guard.js';
 import { Progress } from './progress.js';
 import { ProjectGate } from './project-gate.js';
+import { Planner, type RequestIdentity } from './planner.js';
 import { recordEnd } from './record-end.js';
-import { runPlan } from './run-plan.js';
+import { Recording, type RecordingOptions } from './recording.js';
+import { removeLater } from './remove-later.js';
+import { runPlan, type PlanEnd } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
-import type { ResumableExec } from './recover.js';
+import type { Recovered } from './recover.js';
 import { writeSealedPlan } from './sealed-plan.js';
-import { SubmitOnce, type SubmittedExec } from './submit-once.js';
+import { OutputContracts } from './skill-output.js';
+import { forgetImages } from './skill-run.js';
+import { SubmitOnce, type WaitedEnd, type SubmittedExec } from './submit-once.js';
 import { settledWithin } from './settled-within.js';
 import { watchExec, type ExecEvent, type WatchPosition } from './watch-exec.js';
 
-const removeAgainMs = 5000;
-const removeTries = 20;
+/** Most find a container that waits; one that does not start within this time is recorded as waiting. */
+const startsAtOnceMs = 50;
 /** How long a server that stops waits for an engine to remove what is not surely dead. */
 const certainDeathMs = 10_000;
-
-interface RequestIdentity {
-  readonly idempotencyKey: string | null;
-  readonly requestHash: string;
-}
 
 interface Underway {
   readonly stop: AbortController;
   started: boolean;
   readonly progress: Progress;
   /** Settles when the row has its final status; never rejects. */
-  end: Promise<SecboxError | undefined>;
+  end: Promise<WaitedEnd>;
 }
 
-interface RecordedExec {
+interface TakenExec {
   readonly plan: ExecPlan;
   readonly submission: ExecSubmission;
+  readonly recording: Recording;
   readonly reservation: Reservation;
   readonly stop: AbortController;
   /** Lets go of its project. */
   readonly leave: () => void;
-}
-
-/** What comes with a request beside its body. */
-export interface SubmitOptions {
-  readonly idempotencyKey?: string | undefined;
-  /** The files that were received with it; discarded when the request was there before, the caller's when it is refused. */
-  readonly intake?: Intake | undefined;
+  /** Of those who follow it already. */
+  readonly progress?: Progress;
 }
 
 export class ExecRunner {
@@ -76,17 +65,25 @@ export class ExecRunner {
   readonly #underway = new Map<ExecId, Underway>();
   readonly #once: SubmitOnce;
   readonly #inputsGuard = new InputsGuard();
+  readonly #outputContracts = new OutputContracts();
+  readonly #planner: Planner;
   readonly #intakes = new Set<ExecId>();
   readonly #gate = new ProjectGate();
-  readonly #background = new Set<Promise<void>>();
+  readonly #held: HeldExecs | undefined;
+  readonly #background = new Background();
   readonly #abandon = new AbortController();
   #closing = false;
 
   constructor(options: ExecRunnerOptions) {
     this.#options = options;
     this.#admission = new Admission(options.admission);
+    this.#planner = new Planner(options);
+    const { approvals } = options;
+    this.#held =
+      approvals &&
+      new HeldExecs({ ...options, approvals, gate: this.#gate, launch: (exec) => this.#resume(exec) });
     this.#once = new SubmitOnce({
-      find: (key) => recorded(options.records.findByIdempotencyKey(defaultTenant, key)),
+      find: (tenant, key) => recorded(options.records.findByIdempotencyKey(tenant, key)),
       follow: (execId) => this.#follow(execId),
     });
   }
@@ -103,12 +100,19 @@ export class ExecRunner {
 
   /** Whether this server is at it: receives it, lets it wait, or runs it. */
   isUnderway(execId: string): boolean {
-    return this.#underway.has(execId as ExecId) || this.#intakes.has(execId as ExecId);
+    const id = execId as ExecId;
+    return this.#underway.has(id) || this.#intakes.has(id) || this.#held?.has(id) === true;
   }
 
   /** Receives the files of a request that is still to be submitted. */
   openIntake(limits: IntakeLimits): Intake {
-    const intake = new Intake(this.#options.workspace, limits, () => this.#intakes.delete(intake.execId));
+    const { workspace, disk } = this.#options;
+    const intake = new Intake({
+      workspace,
+      limits,
+      assertRoom: () => disk.assertRoom(),
+      onClose: () => this.#intakes.delete(intake.execId),
+    });
     this.#intakes.add(intake.execId);
     return intake;
   }
@@ -117,25 +121,33 @@ export class ExecRunner {
    * Records a request and lets it run when it is its turn; throws when it is refused. With a key, the same
    * request again is the same exec.
    */
-  async submit(request: ExecRequest, { idempotencyKey, intake }: SubmitOptions = {}): Promise<SubmittedExec> {
-    const order = orderOf(request, intake);
+  async submit(request: AnyExecRequest, options: SubmitOptions): Promise<SubmittedExec> {
+    const { caller, idempotencyKey, intake } = options;
+    const order = orderOf(request, options);
     const requestHash = this.#options.vault.fingerprint(canonicalJson(requestedIn(order)));
     const submitNew = () => this.#submitNew(order, { idempotencyKey: idempotencyKey ?? null, requestHash });
     const submitted = await (idempotencyKey === undefined
       ? submitNew()
-      : this.#once.submit(idempotencyKey, requestHash, submitNew));
+      : this.#once.submit({ tenant: caller.tenant, key: idempotencyKey }, requestHash, submitNew));
     if (submitted.execId === order.execId) intake?.close();
     else await intake?.discard();
     return submitted;
   }
 
   /** Goes on with what an earlier server took on and never started. */
-  async resume(execs: readonly ResumableExec[]): Promise<void> {
-    for (const { plan, submission } of execs) {
+  async resume({ resumable, held, lost }: Pick<Recovered, 'resumable' | 'held' | 'lost'>): Promise<void> {
+    await this.#held?.adopt(held, lost);
+    for (const exec of resumable) {
       const stop = new AbortController();
-      const leave = await this.#gate.enter(projectOf(plan), stop);
-      this.#launch({ plan, submission, reservation: this.#admission.reserveAgain(), stop, leave });
+      const leave = await this.#gate.enter(projectOf(exec.plan), stop);
+      void this.#resume({ ...exec, stop, leave });
     }
+  }
+
+  #resume(exec: Omit<TakenExec, 'recording' | 'reservation'>): Promise<WaitedEnd> {
+    const { plan, submission } = exec;
+    const recording = Recording.ofEarlier(this.#recordingOf(plan, submission));
+    return this.#launch({ ...exec, recording, reservation: this.#admission.reserveAgain(plan.tenant) });
   }
 
   /**
@@ -151,39 +163,64 @@ export class ExecRunner {
     return this.#gate.alone(projectOf(project), work, cancel ? reason : undefined);
   }
 
+  /** Runs `work` beside the project's execs; it is not removed meanwhile. */
+  async whileKept<T>(project: ProjectKey, work: () => Promise<T>): Promise<T> {
+    const leave = await this.#gate.enter(projectOf(project), new AbortController());
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   async #submitNew(order: ExecOrder, identity: RequestIdentity): Promise<SubmittedExec> {
-    const { workspace, vault, records } = this.#options;
-    const plan = await this.#plan(order, identity);
-    await this.#options.disk.assertRoom();
+    const planned = await this.#planner.plan(order, identity);
+    this.#options.disk.assertRoom();
+    const submissionOf = (of: ExecPlan) => this.#planner.submissionOf(of, identity, new Date());
+    const plan = this.#held ? await this.#held.holdIfNeeded(planned, order, submissionOf) : planned;
+    if (!plan) return this.#follow(planned.execId);
     const stop = new AbortController();
     const leave = await this.#gate.enter(projectOf(plan), stop);
+    let recording: Recording;
     try {
-      if (this.#closing)
-        throw new SecboxError('shutting_down', 'The server is stopping and takes no new execs.');
-      const submission = this.#submissionOf(plan, identity, new Date());
-      const reservation = this.#admission.reserve();
+      if (this.#closing) throw stopping();
+      const submission = submissionOf(plan);
+      const reservation = this.#admission.reserve(plan.tenant);
+      recording = new Recording(this.#recordingOf(plan, submission));
       try {
-        await writeSealedPlan(workspace, vault, plan);
-        await recorded(records.insert(submission, contentsIn(plan)));
+        // What it brings changes its project before it starts, and nothing does that without a row.
+        if (plan.inputs.length > 0) await recording.waits();
+        else recording.waitAfter(startsAtOnceMs);
       } catch (error) {
         reservation.release();
-        await workspace.removeSpool(plan.execId);
+        await this.#options.workspace.removeSpool(plan.execId);
         throw error;
       }
-      this.#launch({ plan, submission, reservation, stop, leave });
+      void this.#launch({ plan, submission, recording, reservation, stop, leave });
     } catch (error) {
       leave();
       throw error;
     }
+    await recording.there;
     return this.#follow(plan.execId);
   }
 
-  /** Sets a recorded exec on its way. */
-  #launch({ plan: { inputs, ...plan }, submission, reservation, stop, leave }: RecordedExec): void {
+  #recordingOf(plan: ExecPlan, submission: ExecSubmission): RecordingOptions {
+    const { workspace, vault, records } = this.#options;
+    const keepPlan = () => writeSealedPlan(workspace, vault, plan);
+    return { records, submission, contents: contentsIn(plan), keepPlan };
+  }
+
+  /** Sets an exec on its way, which ends when it cannot be recorded. */
+  #launch(taken: TakenExec): Promise<WaitedEnd> {
+    const { plan: whole, submission, recording, reservation, stop, leave } = taken;
+    const { inputs, ...plan } = whole;
     let held = inputs;
-    const progress = new Progress();
-    const underway: Underway = { stop, progress, started: false, end: Promise.resolve(undefined) };
-    const place = { project: projectOf(plan), memoryMb: plan.policy.values.memory_mb, stop: stop.signal };
+    recording.there.catch(() => stop.abort(new Unrecorded()));
+    const progress = taken.progress ?? new Progress();
+    const underway: Underway = { stop, progress, started: false, end: Promise.resolve({}) };
+    const { tenant, policy } = plan;
+    const place = { tenant, project: projectOf(plan), memoryMb: policy.values.memory_mb, stop: stop.signal };
     const running = runPlan({
       ...this.#options,
       plan,
@@ -197,12 +234,14 @@ export class ExecRunner {
       end: (reason) => stop.abort(reason),
       progress,
       inputsGuard: this.#inputsGuard,
+      outputContracts: this.#outputContracts,
+      lookAgain: async (visible) => this.#held?.lookAgain(plan, visible),
       admit: (work) => reservation.admit(place, work),
       markRunning: async (start) => {
         // Before it is recorded, so that nobody hands it over meanwhile.
         underway.started = true;
         try {
-          await recorded(this.#options.records.markRunning(plan.execId, start));
+          await recording.runs(start);
         } catch (error) {
           underway.started = false;
           if (this.#closing) stop.abort(new HandedOver());
@@ -211,70 +250,72 @@ export class ExecRunner {
       },
       hasStarted: () => underway.started,
       abandon: this.#abandon.signal,
-      inBackground: (work) => this.#inBackground(work),
-      onUncertain: (id, error) =>
-        this.#options.logger.error('exec.container_uncertain', {
-          exec_id: plan.execId,
-          container: id,
-          error,
-        }),
-      onLeftover: (id, error) => this.#removeLater(id, plan.execId, error),
+      inBackground: (work) => this.#background.add(work),
+      onUncertain: (id, error) => {
+        forgetImages(this.#options);
+        const { logger } = this.#options;
+        logger.error('exec.container_uncertain', { exec_id: plan.execId, container: id, error });
+      },
+      onLeftover: (id, error) => {
+        this.#options.logger.warn('exec.container_left', { exec_id: plan.execId, container: id, error });
+        removeLater(this.#options.engine, id);
+      },
     }).finally(() => reservation.release());
-    underway.end = this.#seal(plan, running, leave).finally(() => {
+    underway.end = this.#seal(plan, running, { submission, recording, leave }).finally(() => {
       this.#underway.delete(plan.execId);
       leave();
       progress.report();
     });
     this.#underway.set(plan.execId, underway);
+    this.#held?.watch(plan, underway.end);
     if (this.#closing) stop.abort(new HandedOver());
+    return underway.end;
   }
 
-  /** An exec that is under way, or over. */
+  /** An exec that is held, under way, or over. */
   #follow(execId: ExecId): SubmittedExec {
-    const end = this.#underway.get(execId)?.end ?? Promise.resolve(undefined);
-    return { execId, wait: (ms) => settledWithin(ms, end) };
-  }
-
-  #submissionOf(plan: ExecPlan, { idempotencyKey, requestHash }: RequestIdentity, now: Date): ExecSubmission {
-    const { workspace, vault } = this.#options;
-    return submissionOf(plan, {
-      artifacts_path: workspace.foldersOf(plan).artifacts,
-      idempotency_key: idempotencyKey,
-      request_hash: requestHash,
-      plan_hash: vault.fingerprint(canonicalJson(decidedIn(plan))),
-      created_at: now.toISOString(),
-    });
+    const held = this.#held?.find(execId);
+    const end = (this.#underway.get(execId) ?? held)?.end ?? Promise.resolve({});
+    const longest = held ? 0 : Infinity;
+    return { execId, wait: async (ms) => (await settledWithin(ms === Infinity ? longest : ms, end)) ?? {} };
   }
 
   /** Ends an exec that waits or runs, and gives its final row; one that is over already stays as it is. */
-  async cancel(execId: ExecId): Promise<ExecRecord> {
-    const underway = this.#underway.get(execId);
-    underway?.stop.abort(new StopReason('cancelled', 'cancelled by a caller'));
+  async cancel(exec: ExecKey): Promise<ExecRecord> {
+    await this.find(exec);
+    const reason = new StopReason('cancelled', 'cancelled by a caller');
+    await this.#held?.cancel(exec.execId, reason);
+    const underway = this.#underway.get(exec.execId);
+    underway?.stop.abort(reason);
     await underway?.end;
-    return this.find(execId);
+    return this.find(exec);
   }
 
   /** Follows an exec from a position on, until its end or until the watcher leaves. */
-  async watch(execId: ExecId, from: WatchPosition, signal: AbortSignal): Promise<AsyncIterable<ExecEvent>> {
-    const record = await this.find(execId);
+  async watch(exec: ExecKey, from: WatchPosition, signal: AbortSignal): Promise<AsyncIterable<ExecEvent>> {
+    const { execId } = exec;
+    const record = await this.find(exec);
     return watchExec({
       folders: { spool: this.#options.workspace.spoolOf(execId), artifacts: record.artifacts_path },
-      find: () => this.find(execId),
-      progress: this.#underway.get(execId)?.progress,
+      find: () => this.find(exec),
+      progress: (this.#underway.get(execId) ?? this.#held?.find(execId))?.progress,
       from,
       signal,
     });
   }
 
-  async find(execId: ExecId): Promise<ExecRecord> {
+  /** An exec of another tenant is as one that does not exist. */
+  async find({ tenant, execId }: ExecKey): Promise<ExecRecord> {
     const record = await recorded(this.#options.records.find(execId));
-    if (!record) throw new SecboxError('exec_not_found', `There is no exec ${execId}.`);
+    if (record?.tenant !== tenant) throw new SecboxError('exec_not_found', `There is no exec ${execId}.`);
     return record;
   }
 
   /** Takes no new execs, leaves those that wait to the next server, lets running ones end within the grace, then ends them. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
+    forgetImages(this.#options);
+    this.#held?.close();
     for (const { stop, started } of this.#underway.values()) if (!started) stop.abort(new HandedOver());
     const ends = () => Promise.all([...this.#underway.values()].map(({ end }) => end));
     await settledWithin(graceMs, ends());
@@ -285,83 +326,44 @@ export class ExecRunner {
     // An engine that is gone may come back any time, or never: the next server ends what is left.
     this.#abandon.abort();
     await ends();
-    await settledWithin(certainDeathMs, Promise.all(this.#background));
+    await settledWithin(certainDeathMs, this.#background.settled());
   }
 
-  async #plan(order: ExecOrder, identity: RequestIdentity): Promise<ExecPlan> {
-    const { engine, imageReference, capacity, policySettings } = this.#options;
-    const settings = policySettings();
-    const image = await engine.findImage(imageReference);
-    if (!image) {
-      throw new SecboxError(
-        'image_missing',
-        `The engine does not have the image ${imageReference}; run "npm run image".`,
-      );
-    }
-    const planWith = (overrides: unknown) =>
-      planExec(order, {
-        imageReference,
-        image,
-        policy: mergePolicy({ engine: capacity, settings, overrides }),
-      });
-    try {
-      return planWith(order.request.policy_overrides);
-    } catch (error) {
-      // Asking for more than is allowed is worth an auditor's look: it gets a row, under the policy it tried to leave.
-      if (error instanceof SecboxError && error.code === 'policy_exceeded') {
-        throw await this.#reject(planWith({}), identity, error);
-      }
-      throw error;
-    }
-  }
-
-  async #reject(plan: ExecPlan, identity: RequestIdentity, error: SecboxError): Promise<SecboxError> {
-    const { records } = this.#options;
-    const now = new Date();
-    // The key stays free: the same request may be allowed under other Settings.
-    const submission = this.#submissionOf(plan, { ...identity, idempotencyKey: null }, now);
-    await recorded(records.insert(submission));
-    await recorded(records.finish(plan.execId, withoutResult('rejected', error.message, now)));
-    return new SecboxError(error.code, error.message, {
-      details: { ...error.details, exec_id: plan.execId },
+  /** Nobody waits for it; what stays is found by the sweep. */
+  async #removeSpool(execId: ExecId): Promise<void> {
+    // Whoever waits for the end of this exec hears of it first.
+    await new Promise((resolve) => setImmediate(resolve));
+    await this.#options.workspace.removeSpool(execId).catch((error: unknown) => {
+      this.#options.logger.warn('exec.spool_left', { exec_id: execId, error });
     });
-  }
-
-  #inBackground(work: Promise<void>): void {
-    this.#background.add(work);
-    void work.finally(() => this.#background.delete(work));
-  }
-
-  /** A dead container that the engine did not remove at once; what is left at the end is removed by the next start. */
-  #removeLater(id: ContainerId, execId: ExecId, error: unknown): void {
-    this.#options.logger.warn('exec.container_left', { exec_id: execId, container: id, error });
-    const attempt = (triesLeft: number) => {
-      const again = () => triesLeft > 0 && attempt(triesLeft - 1);
-      setTimeout(() => void this.#options.engine.remove(id).catch(again), removeAgainMs).unref();
-    };
-    attempt(removeTries);
   }
 
   /** Gives the row its final status, however the run went. Whoever sees that finds the project left. */
   async #seal(
-    plan: Pick<ExecPlan, 'execId' | 'projectId'>,
-    running: Promise<EndedExec>,
-    leave: () => void,
-  ): Promise<SecboxError | undefined> {
+    plan: Pick<ExecPlan, 'execId' | 'tenant' | 'projectId'>,
+    running: Promise<PlanEnd>,
+    { submission, recording, leave }: Pick<TakenExec, 'submission' | 'recording' | 'leave'>,
+  ): Promise<WaitedEnd> {
     const { records, workspace, logger } = this.#options;
     const log = logger.child({ exec_id: plan.execId });
     try {
       const outcome = await running.then(
-        (result) => [result, undefined] as const,
+        (end) => [end.ended, undefined, freshOf(submission, end)] as const,
         (error: unknown) => (isLeft(error) ? undefined : endWithoutResult(error, plan.execId)),
       );
+      if (outcome === undefined) recording.refuse(stopping());
+      if (!(await recording.ensure())) {
+        await clearUnrecorded(workspace, plan, (error) => log.warn('exec.files_left', { error }));
+        return {};
+      }
       if (outcome === undefined) {
         log.info('exec.left_to_next_server', { project_id: plan.projectId });
-        return undefined;
+        return {};
       }
-      const [finished, failure] = outcome;
+      const [finished, failure, fresh] = outcome;
       if (failure?.kind === 'internal' || failure?.kind === 'unavailable')
         log.error('exec.error', { error: failure });
+      clearEphemeral(workspace, plan, (error) => log.warn('exec.work_left', { error }));
       const end = await recordEnd({
         execId: plan.execId,
         finished,
@@ -370,19 +372,19 @@ export class ExecRunner {
         log,
         abandon: this.#abandon.signal,
       });
-      if (end === 'spooled') return failure;
+      if (end === 'spooled') return { failure };
       leave();
-      await workspace.removeSpool(plan.execId);
+      this.#background.add(this.#removeSpool(plan.execId));
       log.info('exec.finished', {
         project_id: plan.projectId,
         status: finished.status,
         exit_code: finished.exit_code,
         duration_ms: finished.duration_ms,
       });
-      return failure;
+      return { failure, fresh };
     } catch (error) {
       log.error('exec.not_sealed', { error });
-      return failureOf(error, plan.execId);
+      return { failure: failureOf(error, plan.execId) };
     }
   }
 }

@@ -5,13 +5,19 @@ function controlled() {
   const guard = new InputsGuard();
   const happened: string[] = [];
   const ends = new Map<string, () => void>();
+  const needed = new Map<string, readonly string[]>();
   const enter = (name: string, change: boolean, project = 'p', stop = new AbortController().signal) =>
     guard.during(
       project,
       {
+        name,
         wouldChange: () => Promise.resolve(change),
-        write: () => {
+        write: (isNeeded) => {
           happened.push(`${name} writes`);
+          needed.set(
+            name,
+            [...ends.keys()].filter((other) => isNeeded(other)),
+          );
           return Promise.resolve(name);
         },
         stop,
@@ -29,7 +35,7 @@ function controlled() {
     ends.get(name)?.();
     await settled();
   };
-  return { happened, enter, end, settled };
+  return { happened, needed, enter, end, settled };
 }
 
 describe('the inputs of a project', () => {
@@ -62,6 +68,28 @@ describe('the inputs of a project', () => {
     ]);
     await end('changer');
     await end('later');
+  });
+
+  test('of one that is gone are needed until those have gone who were there with it', async () => {
+    const { needed, enter, end, settled } = controlled();
+    const come = async (name: string) => {
+      void enter(name, false);
+      await settled();
+      return needed.get(name);
+    };
+    expect(await come('a')).toEqual([]);
+    expect(await come('b')).toEqual(['a']);
+    await end('a');
+    // It sees what a brought, as b is still there; that is no reason to keep it from then on.
+    expect(await come('c')).toEqual(['a', 'b']);
+    await end('b');
+    expect(await come('d')).toEqual(['b', 'c']);
+    await end('c');
+    expect(await come('e')).toEqual(['c', 'd']);
+    await end('d');
+    await end('e');
+    expect(await come('f')).toEqual([]);
+    await end('f');
   });
 
   test('whoever is stopped while waiting leaves at once, and writes nothing', async () => {
@@ -107,19 +135,19 @@ describe('the inputs of a project', () => {
 
   test('whoever fails to write, or in its work, holds up nobody', async () => {
     const guard = new InputsGuard();
-    const project = 'p';
+    const [project, name] = ['p', 'x'];
     const fails = () => Promise.reject(new Error('broken'));
     const fine = () => Promise.resolve(true);
     const { signal: stop } = new AbortController();
-    await expect(guard.during(project, { wouldChange: fine, write: fails, stop }, fine)).rejects.toThrow(
-      'broken',
-    );
-    await expect(guard.during(project, { wouldChange: fails, write: fine, stop }, fine)).rejects.toThrow(
-      'broken',
-    );
-    await expect(guard.during(project, { wouldChange: fine, write: fine, stop }, fails)).rejects.toThrow(
-      'broken',
-    );
-    expect(await guard.during(project, { wouldChange: fine, write: fine, stop }, fine)).toBe(true);
+    await expect(
+      guard.during(project, { name, wouldChange: fine, write: fails, stop }, fine),
+    ).rejects.toThrow('broken');
+    await expect(
+      guard.during(project, { name, wouldChange: fails, write: fine, stop }, fine),
+    ).rejects.toThrow('broken');
+    await expect(
+      guard.during(project, { name, wouldChange: fine, write: fine, stop }, fails),
+    ).rejects.toThrow('broken');
+    expect(await guard.during(project, { name, wouldChange: fine, write: fine, stop }, fine)).toBe(true);
   });
 });

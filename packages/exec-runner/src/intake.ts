@@ -2,13 +2,20 @@ import { SecboxError, newExecId, type ExecId } from '@secbox/contracts';
 import { parseRelativePath, within, type InputFile, type Workspace } from '@secbox/workspace';
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 
 export interface IntakeLimits {
   /** Of all files of one request together. */
   readonly maxBytes: number;
   /** Of its secret ones, which are held in memory because they may not lie on disk in the clear. */
   readonly maxSecretBytes: number;
+}
+
+export interface IntakeOptions {
+  readonly workspace: Workspace;
+  readonly limits: IntakeLimits;
+  /** Throws when the disk has no room for more. */
+  readonly assertRoom: () => void;
+  readonly onClose: () => void;
 }
 
 export interface IncomingInput {
@@ -18,26 +25,27 @@ export interface IncomingInput {
   readonly field: string;
 }
 
+/** So much may arrive before it is looked again whether there is room. */
+const bytesBetweenLooks = 8 * 1024 ** 2;
+
 /**
  * Receives the files of one request before anything is decided about it. They stream to the spool of
  * the exec that they may become the inputs of, and are hashed on the way.
  */
 export class Intake {
   readonly execId: ExecId = newExecId();
-  readonly #workspace: Workspace;
-  readonly #limits: IntakeLimits;
-  readonly #onClose: () => void;
+  readonly #options: IntakeOptions;
   readonly #received: InputFile[] = [];
   readonly #receiving = new Map<Readable, Promise<void>>();
   #discarded = false;
   #staged = 0;
   #bytes = 0;
   #secretBytes = 0;
+  #bytesSinceLook = 0;
 
-  constructor(workspace: Workspace, limits: IntakeLimits, onClose: () => void) {
-    this.#workspace = workspace;
-    this.#limits = limits;
-    this.#onClose = onClose;
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    options.assertRoom();
   }
 
   get received(): readonly InputFile[] {
@@ -69,7 +77,7 @@ export class Intake {
 
   /** Its files are the exec's from now on. */
   close(): void {
-    this.#onClose();
+    this.#options.onClose();
   }
 
   /** Leaves nothing of it behind. */
@@ -79,18 +87,21 @@ export class Intake {
     // One that nobody sends on any more would never come to an end.
     for (const [source] of receiving) source.destroy(interrupted());
     await Promise.allSettled(receiving.map(([, done]) => done));
-    await this.#workspace.removeSpool(this.execId);
-    this.#onClose();
+    await this.#options.workspace.removeSpool(this.execId);
+    this.#options.onClose();
   }
 
   async #stage(chunks: AsyncIterable<Buffer>): Promise<{ readonly staged: string }> {
     const staged = `input-${this.#staged}`;
     this.#staged += 1;
-    const file = await within(this.#workspace.openSpool(this.execId), (spool) =>
+    const file = within(this.#options.workspace.openSpool(this.execId), (spool) =>
       spool.createFile(staged, 0o644),
     );
-    // The stream closes the file, whatever happens.
-    await pipeline(chunks, file.createWriteStream());
+    try {
+      for await (const chunk of chunks) await file.append(chunk);
+    } finally {
+      file.close();
+    }
     return { staged };
   }
 
@@ -99,12 +110,17 @@ export class Intake {
     secret: boolean,
     see: (chunk: Buffer) => void,
   ): AsyncGenerator<Buffer, void, undefined> {
+    const { limits, assertRoom } = this.#options;
     for await (const chunk of source as AsyncIterable<Buffer>) {
       this.#bytes += chunk.length;
       if (secret) this.#secretBytes += chunk.length;
-      if (this.#bytes > this.#limits.maxBytes) throw tooLarge('files', this.#limits.maxBytes);
-      if (this.#secretBytes > this.#limits.maxSecretBytes)
-        throw tooLarge('secret files', this.#limits.maxSecretBytes);
+      if (this.#bytes > limits.maxBytes) throw tooLarge('files', limits.maxBytes);
+      if (this.#secretBytes > limits.maxSecretBytes) throw tooLarge('secret files', limits.maxSecretBytes);
+      this.#bytesSinceLook += chunk.length;
+      if (this.#bytesSinceLook > bytesBetweenLooks) {
+        this.#bytesSinceLook = 0;
+        assertRoom();
+      }
       see(chunk);
       yield chunk;
     }

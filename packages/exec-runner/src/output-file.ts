@@ -1,6 +1,6 @@
+import { answeredOutputBytes } from '@secbox/contracts';
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import type { Directory } from '@secbox/workspace';
+import { isErrno, type Directory, type OpenFile } from '@secbox/workspace';
 import type { Progress } from './progress.js';
 
 export const outputNames = { stdout: 'stdout.txt', stderr: 'stderr.txt' } as const;
@@ -14,14 +14,15 @@ export interface OutputSummary {
 
 /** Keeps the first bytes of a stream, exactly; takes and forgets the rest, so that the program is never stopped by it. */
 export class OutputFile {
-  readonly #file: FileHandle;
+  readonly #file: OpenFile;
   readonly #limit: number;
   readonly #progress: Progress;
   readonly #hash = createHash('sha256');
+  readonly #beginning: Buffer[] = [];
   #size = 0;
   #truncated = false;
 
-  private constructor(file: FileHandle, limit: number, progress: Progress) {
+  private constructor(file: OpenFile, limit: number, progress: Progress) {
     this.#file = file;
     this.#limit = limit;
     this.#progress = progress;
@@ -33,9 +34,7 @@ export class OutputFile {
     limit: number,
     progress: Progress,
   ): Promise<OutputFile> {
-    // An earlier try, of a server that was killed perhaps, may have come as far as this.
-    await folder.remove(name);
-    return new OutputFile(await folder.createFile(name, 0o644), limit, progress);
+    return new OutputFile(await createAnew(folder, name), limit, progress);
   }
 
   async append(data: Buffer): Promise<void> {
@@ -43,13 +42,31 @@ export class OutputFile {
     if (kept.length < data.length) this.#truncated = true;
     if (kept.length === 0) return;
     this.#hash.update(kept);
+    if (this.#size < answeredOutputBytes)
+      this.#beginning.push(kept.subarray(0, answeredOutputBytes - this.#size));
     this.#size += kept.length;
-    await this.#file.appendFile(kept);
+    await this.#file.append(kept);
     this.#progress.report();
   }
 
-  async close(): Promise<OutputSummary> {
-    await this.#file.close();
+  /** As much of it as an answer has. */
+  get beginning(): string {
+    return Buffer.concat(this.#beginning).toString('utf8');
+  }
+
+  close(): OutputSummary {
+    this.#file.close();
     return { size: this.#size, sha256: this.#hash.digest('hex'), truncated: this.#truncated };
   }
+}
+
+/** An earlier try, of a server that was killed perhaps, may have come as far as this. */
+async function createAnew(folder: Directory, name: string): Promise<OpenFile> {
+  try {
+    return folder.createFile(name, 0o644);
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error;
+  }
+  await folder.remove(name);
+  return folder.createFile(name, 0o644);
 }

@@ -1,12 +1,13 @@
 import {
   InitError,
   isGvisor,
+  type Attachment,
   type ContainerEnd,
   type ContainerEngine,
   type ContainerId,
   type ContainerSpec,
 } from '@secbox/container-engine';
-import { SecboxError } from '@secbox/contracts';
+import { SecboxError, type StartMode } from '@secbox/contracts';
 import { aborted } from './aborted.js';
 import {
   asContainerCommand,
@@ -17,6 +18,7 @@ import {
 } from './container-process.js';
 import type { PlannedCommand } from './exec-command.js';
 import { pause } from './pause.js';
+import type { WarmStarts } from './pool/warm-starts.js';
 import { settledWithin } from './settled-within.js';
 
 export interface ContainerRun {
@@ -30,7 +32,10 @@ export interface ContainerRun {
   readonly stop: AbortSignal;
   readonly outputs: Outputs;
   /** Called once the container is about to start: from here on the exec counts as having run. */
-  readonly onStarting: (id: ContainerId) => Promise<void>;
+  readonly onStarting: (id: ContainerId, mode: StartMode) => Promise<void>;
+  readonly warm: Pick<WarmStarts, 'take' | 'giveBack' | 'discard' | 'release'>;
+  /** A container that was started ahead could not be used; one is made instead. */
+  readonly onUnusable: (error: unknown) => void;
   /** Aborted when nobody can wait any longer for the certain death of the container. */
   readonly abandon: AbortSignal;
   /** The container may be alive, and the engine does not remove it; it is asked again until it does. */
@@ -46,6 +51,8 @@ export interface RunResult {
   readonly signal: number | null;
   readonly outOfMemory: boolean;
   readonly timedOut: boolean;
+  /** It was asked to end before its time, and then ended. */
+  readonly endedEarly?: boolean;
   readonly failure: string | null;
   readonly engineLost: boolean;
   readonly cpuMs: number | null;
@@ -54,8 +61,12 @@ export interface RunResult {
 
 /** How long the engine may take for one step before the exec is given up. */
 const engineStepMs = 60_000;
+/** What it takes to record the end of an exec and to tell it. */
+const answerMs = 25;
 /** How long whoever is at something may take to end it properly, before it is ended without them. */
 const politeMs = 2000;
+/** After which an engine that did not kill a container is asked again. */
+const killAgainMs = 1000;
 
 /**
  * Runs one container from its creation to its certain end, and removes it whatever happens. When this
@@ -63,6 +74,63 @@ const politeMs = 2000;
  * because it is the last process standing, and the removal follows in the background.
  */
 export async function runContainer(run: ContainerRun): Promise<RunResult> {
+  const sandbox = (await takeWarm(run)) ?? (await createCold(run));
+  const [ended] = await Promise.allSettled([unlessAbandoned(run.abandon, runIn(run, sandbox))]);
+  if (ended.status === 'fulfilled' && ended.value.end === 'told' && !isGvisor(run.spec.runtime)) {
+    run.inBackground(removeLater(run, sandbox));
+  } else {
+    sandbox.close();
+    await removeSurely(run, sandbox.id);
+    run.inBackground(sandbox.release());
+  }
+  if (ended.status === 'rejected') throw ended.reason;
+  return ended.value.result;
+}
+
+/** A container that this exec, and no other, runs in. */
+interface Sandbox {
+  readonly id: ContainerId;
+  readonly mode: StartMode;
+  /** What will run the command in it. */
+  readonly connect: () => Promise<ContainerProcess>;
+  readonly start: () => Promise<void>;
+  readonly close: () => void;
+  /** To be called when it is dead; never rejects. */
+  readonly release: () => Promise<void>;
+}
+
+/** One that was started ahead, with this exec's files in it; undefined when there is none. */
+async function takeWarm(run: ContainerRun): Promise<Sandbox | undefined> {
+  const { warm, spec } = run;
+  if (!run.hasInit) return undefined;
+  const taking = warm.take(spec);
+  const container = await step('take', run.stop, taking).catch((error: unknown) => {
+    run.inBackground(taking.then((late) => late && warm.giveBack(late), ignore));
+    throw error;
+  });
+  if (!container) return undefined;
+  void container.process.expect(run.command);
+  const preparing = container.prepare(spec.mounts, spec);
+  try {
+    await step('prepare', run.stop, preparing);
+    if (container.gone) throw new Error('the container died while it waited');
+  } catch (error) {
+    run.inBackground(preparing.catch(ignore).then(() => warm.discard(container)));
+    run.stop.throwIfAborted();
+    run.onUnusable(error);
+    return undefined;
+  }
+  return {
+    id: container.id,
+    mode: 'warm',
+    connect: () => Promise.resolve(container.process),
+    start: () => Promise.resolve(),
+    close: () => container.close(),
+    release: () => warm.release(container),
+  };
+}
+
+async function createCold(run: ContainerRun): Promise<Sandbox> {
   const { engine } = run;
   const creating = engine.create(run.spec);
   const id = await step('create', run.stop, creating).catch((error: unknown) => {
@@ -70,12 +138,29 @@ export async function runContainer(run: ContainerRun): Promise<RunResult> {
     run.inBackground(creating.then((late) => removeDead(run, late), ignore));
     throw error;
   });
-  const [ended] = await Promise.allSettled([unlessAbandoned(run.abandon, runCreated(run, id))]);
-  if (ended.status === 'fulfilled' && ended.value.end === 'told' && !isGvisor(run.spec.runtime))
-    run.inBackground(removeDead(run, id));
-  else await removeSurely(run, id);
-  if (ended.status === 'rejected') throw ended.reason;
-  return ended.value.result;
+  let attachment: Attachment | undefined;
+  return {
+    id,
+    mode: 'cold',
+    connect: async () => {
+      attachment = await step('attach', run.stop, engine.attach(id));
+      return run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
+    },
+    start: () => step('start', run.stop, engine.start(id)),
+    close: () => attachment?.close(),
+    release: () => Promise.resolve(),
+  };
+}
+
+/**
+ * Nothing but the init is left in it, and that waits for us to close its stream. Both that and removing cost the engine
+ * more than answering costs us: whoever waits for the answer gets it first.
+ */
+async function removeLater(run: ContainerRun, { id, close, release }: Sandbox): Promise<void> {
+  await pause(answerMs, run.abandon);
+  close();
+  await removeDead(run, id);
+  await release();
 }
 
 /** How the command ended is known, so a container that cannot be removed yet is only in the way. */
@@ -129,36 +214,35 @@ function ignore(): void {
 
 interface Ended {
   readonly result: RunResult;
-  /** Told by the init, when nothing but itself was left; else by the engine. */
+  /** Told by the init, when nothing but itself was left; else only the engine's removal makes sure of that. */
   readonly end: 'told' | 'seen';
 }
 
-async function runCreated(run: ContainerRun, id: ContainerId): Promise<Ended> {
+async function runIn(run: ContainerRun, sandbox: Sandbox): Promise<Ended> {
   const { engine, stop } = run;
-  const attachment = await step('attach', stop, engine.attach(id));
+  const { id } = sandbox;
+  const process = await sandbox.connect();
+  await run.onStarting(id, sandbox.mode);
+  stop.throwIfAborted();
+  await sandbox.start();
+  const ready = process.ready();
+  const deadline = startDeadline(run, process, () => engine.kill(id));
+  const wait = () => {
+    // An init that has told the end stays until then.
+    sandbox.close();
+    return engine.wait(id);
+  };
   try {
-    const process = run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
-    await run.onStarting(id);
-    stop.throwIfAborted();
-    await step('start', stop, engine.start(id));
-    const ready = process.ready();
-    const deadline = startDeadline(run, process, () => engine.kill(id));
-    try {
-      await step('init', undefined, ready);
-      const end = await process.run(run.command, run.outputs).catch(lostInit);
-      const result =
-        end === 'lost'
-          ? await lostResult(engine, id)
-          : await resultOf(believed(end, run.spec.runtime), () => engine.wait(id));
-      return {
-        result: { ...result, timedOut: deadline.passed() },
-        end: end !== 'lost' && end.exit ? 'told' : 'seen',
-      };
-    } finally {
-      await deadline.cancel();
-    }
+    await step('init', undefined, ready);
+    const end = await process.run(run.command, run.outputs).catch(lostInit);
+    const result =
+      end === 'lost' ? await lostResult(engine, id) : await resultOf(believed(end, run.spec.runtime), wait);
+    return {
+      result: { ...result, timedOut: deadline.passed() },
+      end: end !== 'lost' && end.exit && !end.notAlone ? 'told' : 'seen',
+    };
   } finally {
-    attachment.close();
+    await deadline.cancel();
   }
 }
 
@@ -234,18 +318,26 @@ function containerExit(end: ContainerEnd | undefined): {
 
 /** Ends the command when the time is up or a stop is asked for, whichever comes first. */
 function startDeadline(
-  { timeoutMs, stop }: ContainerRun,
+  { timeoutMs, stop, abandon }: ContainerRun,
   process: ContainerProcess,
   killContainer: () => Promise<void>,
 ) {
-  const over = new AbortController();
+  let over = false;
+  let tellOver = ignore;
+  const isOver = new Promise<void>((resolve) => {
+    tellOver = resolve;
+  });
   let timedOut = false;
   let killing: Promise<void> | undefined;
 
   const end = async () => {
     const asked = await process.kill();
-    if (asked) await settledWithin(politeMs, aborted(over.signal));
-    if (!over.signal.aborted) await step('kill', undefined, killContainer());
+    if (asked) await settledWithin(politeMs, isOver);
+    while (!over && !abandon.aborted) {
+      // It may be in trouble for a moment; what it never kills never ends.
+      await step('kill', undefined, killContainer()).catch(ignore);
+      await settledWithin(killAgainMs, isOver);
+    }
   };
   const onStop = () => {
     killing ??= end();
@@ -261,7 +353,8 @@ function startDeadline(
   return {
     passed: () => timedOut,
     cancel: async () => {
-      over.abort();
+      over = true;
+      tellOver();
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
       // What could not be killed is removed by force next, which says so if it fails too.

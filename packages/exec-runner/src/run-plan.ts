@@ -1,39 +1,46 @@
-import { chmod } from 'node:fs/promises';
 import {
-  SecboxError,
+  isEphemeralProject,
+  shortened,
   type EndedExec,
-  type ErrorCode,
+  type ExecId,
   type ExecStart,
   type ExecSubmission,
+  type FreshExec,
 } from '@secbox/contracts';
 import {
-  collectArtifacts,
   Directory,
   mostInputs,
   publishResults,
-  setReservedNamesAside,
   within,
   type ExecFolders,
   type InputFile,
-  type ProjectInputs,
+  type VisibleInput,
 } from '@secbox/workspace';
-import { containerPaths, initPath, type ContainerId, type ContainerSpec } from '@secbox/container-engine';
+import type { ContainerId } from '@secbox/container-engine';
+import { assertAsApproved, isOfAnother } from './approval/expected-inputs.js';
+import { clearOldInvocations } from './clear-invocations.js';
 import { collectingDeadline } from './collecting-deadline.js';
 import type { DiskExec } from './disk/disk-limits.js';
-import { artifactsOf, inputsOf } from './exec-evidence.js';
+import { collectLeft, openReclaimed } from './exec-artifacts.js';
+import { artifactsOf, inputsOf, withGone } from './exec-evidence.js';
 import { manifestOf, metaOf } from './exec-documents.js';
 import { outcomeOf, StopReason } from './exec-outcome.js';
 import { projectOf, type ExecPlan } from './exec-plan.js';
+import { DockerExecutor } from './executors/docker-executor.js';
+import type { Executor } from './executors/executor.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import { OutputFile, outputNames } from './output-file.js';
 import type { InputsGuard } from './inputs-guard.js';
+import type { LayeredExec } from './layers/layered-work.js';
+import { runLayered } from './layers/run-layered.js';
 import type { Progress } from './progress.js';
-import { runContainer } from './run-container.js';
-import { pause } from './pause.js';
+import { publishSurely } from './publish-surely.js';
+import type { OutputContracts } from './skill-output.js';
+import { untilStarted } from './until-started.js';
 
 export interface PlanRun extends Pick<
   ExecRunnerOptions,
-  'engine' | 'workspace' | 'logger' | 'dataDir' | 'disk'
+  'engine' | 'workspace' | 'logger' | 'dataDir' | 'disk' | 'warm' | 'layered' | 'sandboxes'
 > {
   readonly plan: Omit<ExecPlan, 'inputs'>;
   /** To be called once: whoever takes them is the only one who holds their contents. */
@@ -44,8 +51,11 @@ export interface PlanRun extends Pick<
   readonly end: (reason: StopReason) => void;
   readonly progress: Progress;
   readonly inputsGuard: InputsGuard;
+  readonly outputContracts: OutputContracts;
+  /** Throws when what it runs is not what was looked at, and is not to run without a human's word. */
+  readonly lookAgain: (visible: readonly VisibleInput[]) => Promise<void>;
   /** Settles when it is this exec's turn, with what the work then gives. */
-  readonly admit: (work: () => Promise<EndedExec>) => Promise<EndedExec>;
+  readonly admit: (work: () => Promise<PlanEnd>) => Promise<PlanEnd>;
   /** Records that it runs: from here on it counts as having run. */
   readonly markRunning: (start: ExecStart) => Promise<void>;
   readonly hasStarted: () => boolean;
@@ -55,63 +65,69 @@ export interface PlanRun extends Pick<
   readonly onLeftover: (id: ContainerId, error: unknown) => void;
 }
 
-const maxArtifactEntries = 10_000;
-const maxArtifactDepth = 32;
-const maxArtifactPathBytes = 1024 ** 2;
+/** The end of a plan, and what is at hand of it for whoever waits. */
+export interface PlanEnd extends Pick<FreshExec, 'stdout' | 'stderr'> {
+  readonly ended: EndedExec;
+  readonly start: ExecStart;
+}
 
 /** From the recorded plan to published results. The row is not touched but to say that it runs. */
-export async function runPlan(run: PlanRun): Promise<EndedExec> {
+export async function runPlan(run: PlanRun): Promise<PlanEnd> {
   const { plan, workspace } = run;
   const folders = workspace.foldersOf(plan);
   const inputs = workspace.inputsOf(plan);
   let files = run.takeInputs();
   const entry = {
+    name: plan.execId,
     stop: run.stop,
+    exclusive: plan.expects !== undefined,
     // In its turn, which it takes at once: execs of a project see its inputs in the order in which they came.
-    wouldChange: async () => {
-      await workspace.prepare(plan);
-      return inputs.wouldChange(files);
-    },
-    write: async () => {
-      await within(Directory.open(folders.spool), (staging) => inputs.write(files, staging));
+    wouldChange: () =>
+      untilStarted(run, async () => {
+        workspace.prepare(plan, folders);
+        return plan.expects !== undefined || inputs.wouldChange(files);
+      }),
+    write: async (isNeeded: (execId: ExecId) => boolean) => {
+      await untilStarted(run, async () => {
+        await clearOldInvocations(workspace, plan, isNeeded);
+        if (files.length > 0)
+          await within(Directory.open(folders.spool), (staging) => inputs.write(files, staging));
+      });
       // They may be megabytes, and it may wait for its turn for long.
       files = [];
-      await inputs.list(mostInputs);
+      const visible = await inputs.list(mostInputs);
+      assertAsApproved(plan, visible);
+      if (plan.lookedAt) await run.lookAgain(visible);
+      return visible.filter(({ path }) => isOfAnother(path, plan.execId));
     },
   };
   // Waiting for other execs of its project must not keep a place from those of another.
-  return run.inputsGuard.during(projectOf(plan), entry, () =>
-    run.admit(() =>
-      untilStarted(run, () =>
-        run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, inputs)),
-      ),
-    ),
+  return run.inputsGuard.during(projectOf(plan), entry, (ofOthers) =>
+    run.admit(async () => {
+      // What others brought goes when it is not needed any more, also under an exec that could see it.
+      const there = new Set<string>(ofOthers.length === 0 ? [] : await workspace.invocationsIn(plan));
+      const before = ofOthers.filter(({ path }) => there.has(path.split('/', 1)[0] ?? ''));
+      const seenInputs = async () => withGone(await inputs.list(), before);
+      return untilStarted(run, () =>
+        plan.layer
+          ? runLayered(run, plan.layer, { ...diskExecOf(run, folders), folders }, (at, exec) =>
+              runWithInputs(run, at, seenInputs, exec),
+            )
+          : run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, seenInputs)),
+      );
+    }),
   );
 }
 
-const tryAgainMs = 1000;
-/** What passes by itself, without a change of the request. */
-const passing: readonly ErrorCode[] = ['engine_unavailable', 'disk_full', 'database_unavailable'];
-
-/** An exec that was taken on and has not started goes on waiting where a server would refuse a new one. */
-async function untilStarted(run: PlanRun, attempt: () => Promise<EndedExec>): Promise<EndedExec> {
-  for (let told = false; ; told = true) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const passes = error instanceof SecboxError && passing.includes(error.code);
-      if (run.hasStarted() || !passes) throw error;
-      if (!told) run.logger.warn('exec.waits', { exec_id: run.plan.execId, error });
-    }
-    await pause(tryAgainMs, run.stop);
-    run.stop.throwIfAborted();
-  }
-}
-
-async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: ProjectInputs): Promise<EndedExec> {
+async function runWithInputs(
+  run: PlanRun,
+  folders: ExecFolders,
+  seenInputs: () => Promise<VisibleInput[]>,
+  layered?: LayeredExec,
+): Promise<PlanEnd> {
   const { plan } = run;
+  const executor = executorOf(run);
   const queueMs = Math.max(0, Date.now() - Date.parse(run.submission.created_at));
-  const waited = { queue_ms: queueMs, start_mode: 'cold' } as const;
   return within(Directory.open(folders.spool), async (spool) => {
     const stdout = await OutputFile.create(
       spool,
@@ -126,53 +142,60 @@ async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: Project
       run.progress,
     );
     const handedOver = performance.now();
-    let startedAt = new Date();
-    const running = runContainer({
-      engine: run.engine,
-      spec: specOf(run, folders.mounts),
-      hasInit: plan.image.hasInit,
-      command: plan.command,
-      timeoutMs: plan.policy.values.timeout_ms,
+    let recordingMs = 0;
+    let start: ExecStart = { started_at: new Date().toISOString(), queue_ms: queueMs, start_mode: 'cold' };
+    const running = executor.run({
+      plan,
+      mounts: folders.mounts,
       stop: run.stop,
       outputs: { stdout, stderr },
       abandon: run.abandon,
       inBackground: run.inBackground,
       onUncertain: run.onUncertain,
       onLeftover: run.onLeftover,
-      onStarting: async (id) => {
+      onStarting: async ({ processes, mode }) => {
         run.stop.throwIfAborted();
-        startedAt = new Date();
-        await run.markRunning({ started_at: startedAt.toISOString(), ...waited });
-        run.disk.started(plan.execId, id);
+        const now = new Date().toISOString();
+        start = { started_at: now, queue_ms: queueMs, start_mode: mode, ...layered?.start };
+        const recordedFrom = performance.now();
+        await run.markRunning(start);
+        recordingMs = performance.now() - recordedFrom;
+        run.disk.started(plan.execId, processes);
         run.progress.report();
       },
     });
     const [result, output] = await closing(running, { stdout, stderr });
     const endedAt = new Date();
-    run.logger.debug('exec.ran', { exec_id: plan.execId, engine_ms: performance.now() - handedOver });
+    const effects = layered ? await layered.end(collectingDeadline(run.stop)) : null;
+    const engineMs = performance.now() - handedOver - recordingMs;
+    run.logger.debug('exec.ran', { exec_id: plan.execId, engine_ms: engineMs });
 
     return within(openReclaimed(folders.artifacts), async (artifacts) => {
-      const setAside = await setReservedNamesAside(artifacts);
-      const collection = await collectArtifacts(artifacts, {
-        maxBytes: plan.policy.values.max_artifacts_bytes_total,
-        maxEntries: maxArtifactEntries,
-        maxDepth: maxArtifactDepth,
-        maxPathBytes: maxArtifactPathBytes,
-        stop: collectingDeadline(run.stop),
-      });
-      const finished = outcomeOf({
+      const maxBytes = plan.policy.values.max_artifacts_bytes_total;
+      const { setAside, collection } = await collectLeft(artifacts, maxBytes, collectingDeadline(run.stop));
+      const outcome = outcomeOf({
         result,
         stopped: run.stop.reason instanceof StopReason ? run.stop.reason : undefined,
         output,
         artifactsTruncated: collection.truncated,
-        startedAt,
+        startedAt: new Date(start.started_at),
         endedAt,
       });
+      const broken =
+        plan.skill?.invoked && outcome.status === 'succeeded'
+          ? await run.outputContracts.check(plan.skill.invoked, {
+              artifacts,
+              spool,
+              collection,
+              stdout: output.stdout,
+            })
+          : null;
+      const finished = { ...outcome, output_error: broken, effects };
       // Only now: others may have added some while it ran, and it could have seen those too.
-      const visible = await inputs.list();
+      const visible = await seenInputs();
       const evidence = {
         submission: run.submission,
-        start: { started_at: startedAt.toISOString(), ...waited },
+        start,
         finished,
         mounts: folders.mounts,
         inputs: visible,
@@ -180,57 +203,40 @@ async function runWithInputs(run: PlanRun, folders: ExecFolders, inputs: Project
         collection,
         setAside,
       };
-      await publishResults(spool, artifacts, { manifest: manifestOf(evidence), meta: metaOf(evidence) });
+      const documents = { manifest: manifestOf(evidence), meta: metaOf(evidence) };
+      await publishSurely({
+        publish: () => publishResults(spool, artifacts, documents),
+        finished,
+        log: run.logger.child({ exec_id: plan.execId }),
+        abandon: run.abandon,
+      });
+      const lists = { inputs: inputsOf(visible), artifacts: artifactsOf(output, collection) };
       return {
-        ...finished,
-        evidence: { inputs: inputsOf(visible), artifacts: artifactsOf(output, collection) },
+        ended: { ...finished, effects: effects && shortened(effects), evidence: lists },
+        start,
+        stdout: stdout.beginning,
+        stderr: stderr.beginning,
       };
     });
   });
 }
 
-/** The program may have taken our own right to its folder away. */
-async function openReclaimed(path: string): Promise<Directory> {
-  await chmod(path, 0o755);
-  return Directory.open(path);
-}
-
 /** Both files are closed whether the run succeeded or not. */
 async function closing<T>(running: Promise<T>, outputs: Record<'stdout' | 'stderr', OutputFile>) {
   const [ended] = await Promise.allSettled([running]);
-  const [stdout, stderr] = await Promise.all([outputs.stdout.close(), outputs.stderr.close()]);
+  const [stdout, stderr] = [outputs.stdout.close(), outputs.stderr.close()];
   if (ended.status === 'rejected') throw ended.reason;
   return [ended.value, { stdout, stderr }] as const;
 }
 
 function diskExecOf({ plan, stop, end }: PlanRun, folders: ExecFolders): DiskExec {
   const maxArtifactsBytes = plan.policy.values.max_artifacts_bytes_total;
-  return { execId: plan.execId, folders, maxArtifactsBytes, stop, end };
+  const withoutDisk = isEphemeralProject(plan.projectId);
+  return { execId: plan.execId, folders, maxArtifactsBytes, withoutDisk, stop, end };
 }
 
-function specOf({ plan, dataDir, disk }: PlanRun, mounts: ContainerSpec['mounts']): ContainerSpec {
-  const { values } = plan.policy;
-  return {
-    imageId: plan.image.id,
-    runtime: plan.policy.runtime.value,
-    ...(plan.image.hasInit ? initProcess : processOf(plan)),
-    mounts,
-    memoryBytes: values.memory_mb * 1024 ** 2,
-    cpus: values.cpu_cores,
-    pids: values.pids,
-    readOnlyRoot: values.read_only_root,
-    maxFileBytes: disk.maxFileBytes(values.max_artifacts_bytes_total),
-    owner: { execId: plan.execId, dataDir },
-  };
-}
-
-/** The engine learns nothing of the command: it travels in band, and with it the values of the environment. */
-const initProcess = { command: [initPath], environment: {}, workingDirectory: containerPaths.work } as const;
-
-function processOf({ command }: Pick<ExecPlan, 'command'>) {
-  return {
-    command: [command.command, ...command.args],
-    environment: command.environment,
-    workingDirectory: command.cwd,
-  };
+function executorOf(run: PlanRun): Executor {
+  return run.plan.sandbox === 'subprocess' && run.sandboxes
+    ? run.sandboxes.subprocess()
+    : new DockerExecutor(run);
 }

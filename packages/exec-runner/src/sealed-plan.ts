@@ -11,14 +11,19 @@ const planFile = 'plan.sealed';
  * Keeps a plan on disk until its exec is over, so that one that waits outlives the server. It holds
  * environment values, stdin and secret inputs, so it is sealed.
  */
-export async function writeSealedPlan(workspace: Workspace, vault: Vault, plan: ExecPlan): Promise<void> {
+export async function writeSealedPlan(
+  workspace: Workspace,
+  vault: Vault,
+  plan: ExecPlan,
+  { durable = false }: { readonly durable?: boolean } = {},
+): Promise<void> {
   const inputs = plan.inputs.map(({ content, ...input }): StoredInput => ({
     ...input,
     content: Buffer.isBuffer(content) ? { base64: content.toString('base64') } : content,
   }));
   const sealed = vault.seal(Buffer.from(JSON.stringify({ ...plan, inputs })), contextOf(plan.execId));
   // A power cut may take it, and then the next start ends its exec: a wait for the disk before every exec costs more.
-  await workspace.writeSpooled(plan.execId, planFile, sealed, { durable: false });
+  await workspace.writeSpooled(plan.execId, planFile, sealed, { durable });
 }
 
 /** Undefined when there is none, or it is not what we wrote. */

@@ -1,16 +1,29 @@
-import { SecboxError, type ExecId, type ExecRecord } from '@secbox/contracts';
+import { SecboxError, type ExecId, type ExecRecord, type FreshExec, type TenantId } from '@secbox/contracts';
 
 /** An exec that is recorded and on its way. */
 export interface SubmittedExec {
   readonly execId: ExecId;
-  /** Waits for its end, at most so long. Gives what went wrong on our side, if something did; never rejects. */
-  wait(ms: number): Promise<SecboxError | undefined>;
+  /** Waits for its end, at most so long; for ever it does not wait for a human's word. Never rejects. */
+  wait(ms: number): Promise<WaitedEnd>;
+}
+
+/** What is known of an end that was waited for; nothing when it has not come, or came before. */
+export interface WaitedEnd {
+  /** What went wrong on our side. */
+  readonly failure?: SecboxError | undefined;
+  readonly fresh?: FreshExec | undefined;
 }
 
 export interface SubmitOnceOptions {
-  /** The exec that was submitted under this key before, if any. */
-  readonly find: (key: string) => Promise<ExecRecord | undefined>;
+  /** The exec that the tenant submitted under this key before, if any. */
+  readonly find: (tenant: TenantId, key: string) => Promise<ExecRecord | undefined>;
   readonly follow: (execId: ExecId) => SubmittedExec;
+}
+
+/** A tenant's own name for a request. */
+export interface OnceKey {
+  readonly tenant: TenantId;
+  readonly key: string;
 }
 
 /**
@@ -29,28 +42,29 @@ export class SubmitOnce {
   }
 
   async submit(
-    key: string,
+    once: OnceKey,
     requestHash: string,
     submitNew: () => Promise<SubmittedExec>,
   ): Promise<SubmittedExec> {
-    const pending = this.#pending.get(key);
+    const name = `${once.tenant}/${once.key}`;
+    const pending = this.#pending.get(name);
     if (pending) {
       assertSame(pending.requestHash, requestHash);
       return pending.submitted;
     }
-    const submitted = this.#findOrSubmit(key, requestHash, submitNew).finally(() =>
-      this.#pending.delete(key),
+    const submitted = this.#findOrSubmit(once, requestHash, submitNew).finally(() =>
+      this.#pending.delete(name),
     );
-    this.#pending.set(key, { requestHash, submitted });
+    this.#pending.set(name, { requestHash, submitted });
     return submitted;
   }
 
   async #findOrSubmit(
-    key: string,
+    { tenant, key }: OnceKey,
     requestHash: string,
     submitNew: () => Promise<SubmittedExec>,
   ): Promise<SubmittedExec> {
-    const earlier = await this.#options.find(key);
+    const earlier = await this.#options.find(tenant, key);
     if (!earlier) return submitNew();
     assertSame(earlier.request_hash, requestHash);
     return this.#options.follow(earlier.exec_id);

@@ -1,6 +1,5 @@
 import { isFinal, type ExecRecord, type ExecStatus } from '@secbox/contracts';
-import { Directory, isErrno } from '@secbox/workspace';
-import type { FileHandle } from 'node:fs/promises';
+import { Directory, isErrno, within, type OpenFile } from '@secbox/workspace';
 import type { Progress } from './progress.js';
 
 export const outputStreams = ['stdout', 'stderr'] as const;
@@ -33,8 +32,6 @@ export interface ExecWatch {
   readonly signal: AbortSignal;
 }
 
-const chunkBytes = 48 * 1024;
-
 /** Everything after `from`, in order, until the end of the exec. What was printed comes before the end is told. */
 export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
   let position = watch.from;
@@ -64,7 +61,7 @@ export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
       await changedOrLeft(changed, watch.signal);
     }
   } finally {
-    await files.close();
+    files.close();
   }
 }
 
@@ -90,47 +87,34 @@ function stateNumber(status: ExecStatus): number {
 class OutputReader {
   readonly #folders: OutputFolders;
   /** Kept open: a file that is published meanwhile is still the same. */
-  readonly #files = new Map<OutputStream, FileHandle>();
+  readonly #files = new Map<OutputStream, OpenFile>();
 
   constructor(folders: OutputFolders) {
     this.#folders = folders;
   }
 
   async *readFrom(stream: OutputStream, start: number, over: boolean): AsyncGenerator<Buffer> {
-    const file = await this.#open(stream, over);
-    if (!file) return;
-    for (let at = start; ;) {
-      const buffer = Buffer.alloc(chunkBytes);
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
-      if (bytesRead === 0) return;
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
+    yield* this.#open(stream, over)?.chunks({ start }) ?? [];
   }
 
-  async close(): Promise<void> {
-    for (const file of this.#files.values()) await file.close();
+  close(): void {
+    for (const file of this.#files.values()) file.close();
   }
 
   /** The artifact folder is the program's own until it is over: whatever is called stdout.txt there is not ours. */
-  async #open(stream: OutputStream, over: boolean): Promise<FileHandle | undefined> {
+  #open(stream: OutputStream, over: boolean): OpenFile | undefined {
     const opened = this.#files.get(stream);
     if (opened) return opened;
     const name = `${stream}.txt`;
-    const file = await openIn(over ? this.#folders.artifacts : this.#folders.spool, name);
+    const file = openIn(over ? this.#folders.artifacts : this.#folders.spool, name);
     if (file) this.#files.set(stream, file);
     return file;
   }
 }
 
-async function openIn(folder: string, name: string): Promise<FileHandle | undefined> {
+function openIn(folder: string, name: string): OpenFile | undefined {
   try {
-    const directory = await Directory.open(folder);
-    try {
-      return await directory.openFile(name);
-    } finally {
-      await directory.close();
-    }
+    return within(Directory.open(folder), (directory) => directory.openFile(name));
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return undefined;
     throw error;

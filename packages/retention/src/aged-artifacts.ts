@@ -54,7 +54,7 @@ async function takeFiles(
   { records, workspace }: RetentionParts,
   execs: readonly EndedPlace[],
 ): Promise<void> {
-  for (const exec of execs) workspace.trash.leave(await workspace.discardArtifacts(exec));
+  for (const exec of execs) workspace.trash.leave(workspace.discardArtifacts(exec));
   if (execs.length > 0) await records.settle(execs.map(({ execId }) => execId));
 }
 

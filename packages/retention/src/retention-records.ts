@@ -1,4 +1,11 @@
-import type { ExecId, ProjectId, ProjectSummary, RemovalReason, TenantId } from '@secbox/contracts';
+import type {
+  ExecId,
+  ExecScope,
+  ProjectId,
+  ProjectSummary,
+  RemovalReason,
+  TenantId,
+} from '@secbox/contracts';
 
 export interface ProjectKey {
   readonly tenant: TenantId;
@@ -41,7 +48,7 @@ export interface RetentionRecords {
   leftovers(limit: number): Promise<readonly EndedPlace[]>;
   settle(execIds: readonly ExecId[]): Promise<void>;
   projects(
-    tenant: TenantId,
+    scope: ExecScope<TenantId>,
     options: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<{ readonly items: readonly ProjectSummary[]; readonly after: string | undefined }>;
   lastUse(project: ProjectKey): Promise<string | undefined>;

@@ -71,7 +71,7 @@ function open(settings: RetentionSettings = {}, more: Partial<RetentionOptions> 
 /** An exec that ran with an input, and left a file. */
 async function ran(projectId: string, input: string): Promise<ExecId> {
   const place = { tenant: defaultTenant, projectId: parseProjectId(projectId), execId: newExecId() };
-  const folders = await workspace.prepare(place);
+  const folders = workspace.prepare(place);
   const content = Buffer.from(input);
   const file = {
     path: ['input'] as never,
@@ -104,6 +104,8 @@ async function ran(projectId: string, input: string): Promise<ExecId> {
     artifacts_truncated: false,
     cpu_ms: null,
     peak_memory_bytes: null,
+    output_error: null,
+    effects: null,
     evidence: noEvidence,
   });
   return place.execId;
@@ -125,6 +127,9 @@ function submissionOf(
     task_id: null,
     conversation_id: null,
     skill_id: null,
+    skill_digest: null,
+    user_id: null,
+    agent_id: null,
     kind: 'shell',
     sandbox_type: 'docker',
     image: 'image',
@@ -184,7 +189,7 @@ async function stateOf(execIds: readonly ExecId[]) {
     inputs: await exists(join(workspace.root, 'projects/p/inputs/input')),
     work: await exists(join(workspace.root, 'projects/p/work/work')),
     disk: await exists(join(workspace.root, 'disks/p')),
-    content: await workspace.contentsOf(defaultTenant).has(sha256Of(Buffer.from('input'))),
+    content: workspace.contentsOf(defaultTenant).has(sha256Of(Buffer.from('input'))),
     trash: (await readdir(join(workspace.root, 'removed'))).length,
   };
 }
@@ -383,8 +388,8 @@ test('a content stays while somebody writes inputs, and is written anew after it
   await open().removeProject(project, { by: null, cancel: false });
   expect(placing).toBe(false);
   await using;
-  expect(await store.has(sha256Of(Buffer.from('input')))).toBe(false);
+  expect(store.has(sha256Of(Buffer.from('input')))).toBe(false);
   await ran('p', 'input');
-  expect(await store.has(sha256Of(Buffer.from('input')))).toBe(true);
-  await within(Directory.open(join(workspace.root, 'projects/p/inputs')), (inputs) => inputs.stat('input'));
+  expect(store.has(sha256Of(Buffer.from('input')))).toBe(true);
+  within(Directory.open(join(workspace.root, 'projects/p/inputs')), (inputs) => inputs.stat('input'));
 });

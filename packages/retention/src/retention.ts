@@ -4,6 +4,7 @@ import {
   type ProjectPage,
   type ProjectRemoval,
   type RetentionRun,
+  type ExecScope,
   type TenantId,
 } from '@secbox/contracts';
 import type { Tally, TrashEntry } from '@secbox/workspace';
@@ -77,8 +78,11 @@ export class Retention {
     await this.#sweep?.return(undefined);
   }
 
-  async projects(tenant: TenantId, { cursor, limit = defaultPage }: ProjectListQuery): Promise<ProjectPage> {
-    const { items, after } = await this.#options.records.projects(tenant, { after: cursor, limit });
+  async projects(
+    scope: ExecScope<TenantId>,
+    { cursor, limit = defaultPage }: ProjectListQuery,
+  ): Promise<ProjectPage> {
+    const { items, after } = await this.#options.records.projects(scope, { after: cursor, limit });
     return { projects: items, next_cursor: after ?? null };
   }
 

@@ -26,7 +26,7 @@ export async function takeProject(
   const { records, workspace, now } = parts;
   const execs = removal.scope === 'project' ? await entombAll(parts, removal) : 0;
   const trash =
-    removal.scope === 'project' ? await takeAll(parts, removal) : [await workspace.discardInputs(removal)];
+    removal.scope === 'project' ? await takeAll(parts, removal) : [workspace.discardInputs(removal)];
   const contents = await removeContents(parts, removal);
   await records.endRemoval(removal, now().toISOString());
   return { execs, ...contents, trash: trash.filter((entry) => entry !== undefined) };

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { ContainerId } from '@secbox/container-engine';
+import type { ExecProcesses } from '../executors/executor.js';
 
-/** The processes of a container as this host numbers them; none where they are on another host or hidden from us. */
-export class ContainerProcesses {
+/** The processes of a container. */
+export class ContainerProcesses implements ExecProcesses {
   readonly #id: ContainerId;
   #list: string | undefined;
 

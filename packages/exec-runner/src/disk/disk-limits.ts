@@ -1,10 +1,11 @@
-import type { ContainerId } from '@secbox/container-engine';
+import { join } from 'node:path';
 import { SecboxError, type ExecId } from '@secbox/contracts';
-import { WorkDisks } from '@secbox/host-mounts';
+import { openHostMounts, WorkDisks, type HostMounts } from '@secbox/host-mounts';
 import type { Logger } from '@secbox/logging';
 import type { ExecFolders } from '@secbox/workspace';
 import { aborted } from '../aborted.js';
 import type { StopReason } from '../exec-outcome.js';
+import type { ExecProcesses } from '../executors/executor.js';
 import { proveDisks, type DiskProof, type DiskVerdict } from './disk-proof.js';
 import { DiskWatch, minFreeInodeShare } from './disk-watch.js';
 
@@ -17,6 +18,8 @@ export interface DiskSettings {
 export interface DiskLimitsOptions extends DiskProof {
   readonly settings: () => DiskSettings;
   readonly logger: Logger;
+  /** The compiled mounts helper; without it disks are mounted by the system's own program. */
+  readonly mountsProgram?: string | undefined;
 }
 
 /** An exec as far as its files are concerned. */
@@ -24,6 +27,8 @@ export interface DiskExec {
   readonly execId: ExecId;
   readonly folders: Pick<ExecFolders, 'work' | 'artifacts' | 'disk'>;
   readonly maxArtifactsBytes: number;
+  /** Its work is not worth a disk, as it ends with it. */
+  readonly withoutDisk?: boolean;
   readonly stop: AbortSignal;
   /** Ends it before its time. */
   readonly end: (reason: StopReason) => void;
@@ -41,6 +46,7 @@ const mebibyte = 1024 ** 2;
 /** More files than this are not kept in any case, and their listing costs. */
 const mostArtifacts = 50_000;
 const bytesPerEntry = 8192;
+const passingWork: DiskVerdict = { kind: 'soft', why: 'the work of one invocation' };
 
 /** What an exec may hold in its artifacts while it runs; past its cap, but not past this, files are dropped at the end. */
 export function artifactsLimit(maxArtifactsBytes: number): number {
@@ -53,12 +59,14 @@ export function artifactsLimit(maxArtifactsBytes: number): number {
  */
 export class DiskLimits {
   readonly #options: DiskLimitsOptions;
-  readonly #disks = new WorkDisks();
+  readonly #disks: WorkDisks;
+  #mounts: HostMounts | undefined;
   readonly #watch: DiskWatch;
   #verdict: Promise<DiskVerdict> | undefined;
 
   constructor(options: DiskLimitsOptions) {
     this.#options = options;
+    this.#disks = new WorkDisks({ spareFolder: options.workspace.spareDisk });
     this.#watch = new DiskWatch({
       folders: [options.dataDir, options.workspace.root],
       pendingBytes: () => this.#disks.pendingBytes(),
@@ -67,14 +75,43 @@ export class DiskLimits {
     });
   }
 
-  /** What a server that was killed left mounted is unmounted; whether disks can be used is being found out from now on. */
-  async begin(): Promise<void> {
-    await WorkDisks.cleanUp(this.#options.workspace.root);
+  /**
+   * What a server that was killed left mounted is unmounted, and counted; whether disks can be used is being found out
+   * from now on.
+   */
+  async begin(): Promise<number> {
+    const { workspace, logger, mountsProgram: program } = this.#options;
+    const unmounted = await WorkDisks.cleanUp(workspace.root);
+    const roots = { sources: [workspace.root], targets: [workspace.root] };
+    const opened = await openHostMounts({ program, roots, disks: true, logger });
+    if (opened.available) {
+      this.#mounts = opened.mounts;
+      this.#disks.mountThrough(opened.mounts);
+    }
     this.#prove().catch(() => undefined);
+    return unmounted;
   }
 
-  async assertRoom(): Promise<void> {
-    const free = await this.#watch.free();
+  /** What is mounted below the workspace and is neither a disk in use, nor in a slot, nor of what is being tried. */
+  async unheld(): Promise<string[]> {
+    const { root, slotsRoot } = this.#options.workspace;
+    const isElsewhere = (point: string) =>
+      point === slotsRoot || point.startsWith(`${slotsRoot}/`) || point.startsWith(join(root, 'self-test'));
+    return (await this.#disks.unheld(root)).filter((point) => !isElsewhere(point));
+  }
+
+  /** False when something on this host uses it. */
+  unmountUnheld(point: string): Promise<boolean> {
+    return this.#disks.unmountUnheld(point);
+  }
+
+  /** Whether the floor holds; below it nothing starts. */
+  hasRoom(): boolean {
+    return this.#watch.holds(this.#watch.free());
+  }
+
+  assertRoom(): void {
+    const free = this.#watch.free();
     if (this.#watch.holds(free)) return;
     const { minFreeBytes } = this.#options.settings();
     throw new SecboxError(
@@ -94,10 +131,12 @@ export class DiskLimits {
   /** Runs the work with the exec's folders as they should be, and watches them meanwhile. */
   async during<T>(exec: DiskExec, work: () => Promise<T>): Promise<T> {
     const { workBytes } = this.#options.settings();
-    const verdict = await unlessStopped(exec.stop, this.#prove());
+    const verdict = exec.withoutDisk === true ? passingWork : await unlessStopped(exec.stop, this.#prove());
+    // Without room no disk can be made for it either.
+    this.assertRoom();
     const release = await this.#hold(verdict, exec, workBytes);
     try {
-      await this.assertRoom();
+      this.assertRoom();
       const limits = {
         artifacts: { bytes: artifactsLimit(exec.maxArtifactsBytes), entries: mostArtifacts },
         work: verdict.kind === 'hard' ? undefined : { bytes: workBytes, entries: workBytes / bytesPerEntry },
@@ -108,8 +147,14 @@ export class DiskLimits {
     }
   }
 
-  started(execId: ExecId, container: ContainerId): void {
-    this.#watch.started(execId, container);
+  /** Has a project's work there without an exec; gives what lets go of it. */
+  async holdWork(folders: Pick<ExecFolders, 'work' | 'disk'>): Promise<() => void> {
+    const { workBytes } = this.#options.settings();
+    return this.#hold(await this.#prove(), { folders, stop: new AbortController().signal }, workBytes);
+  }
+
+  started(execId: ExecId, processes: ExecProcesses): void {
+    this.#watch.started(execId, processes);
   }
 
   /** The longest file that can be of use to an exec, in whichever folder. */
@@ -119,7 +164,7 @@ export class DiskLimits {
 
   async report(): Promise<DiskReport> {
     const { workBytes, minFreeBytes } = this.#options.settings();
-    const free = await this.#watch.free();
+    const free = this.#watch.free();
     const verdict = await this.#prove().catch((error: unknown): DiskVerdict => ({
       kind: 'soft',
       why: `not tried yet: ${error instanceof Error ? error.message : String(error)}`,
@@ -142,12 +187,17 @@ export class DiskLimits {
   async close(): Promise<void> {
     await this.#verdict?.catch(() => undefined);
     await this.#disks.close();
+    await this.#mounts?.close();
   }
 
-  async #hold(verdict: DiskVerdict, { folders, stop }: DiskExec, bytes: number): Promise<() => void> {
+  async #hold(
+    verdict: DiskVerdict,
+    { folders, stop }: { readonly folders: Pick<ExecFolders, 'work' | 'disk'>; readonly stop: AbortSignal },
+    bytes: number,
+  ): Promise<() => void> {
     const place = { folder: folders.disk, mountPoint: folders.work };
     if (verdict.kind === 'soft') {
-      await WorkDisks.refuseIfMade(place, verdict.why);
+      WorkDisks.refuseIfMade(place, verdict.why);
       return () => undefined;
     }
     const holding = this.#disks.hold(place, bytes);
@@ -166,6 +216,7 @@ export class DiskLimits {
     this.#verdict ??= proveDisks(this.#options).then(
       (verdict) => {
         this.#options.logger.info('disk.work_limit', { ...verdict });
+        if (verdict.kind === 'hard') this.#disks.makeSpare(this.#options.settings().workBytes);
         return verdict;
       },
       (error: unknown) => {

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerPaths, type ContainerEngine } from '@secbox/container-engine';
+import { containerPaths } from '@secbox/container-engine';
 import { SecboxError } from '@secbox/contracts';
 import { WorkDisks } from '@secbox/host-mounts';
 import type { SelfTestFolders, Workspace } from '@secbox/workspace';
-import { settledWithin } from '../settled-within.js';
+import { mebibyte, runSelfTest, type SelfTest } from '../self-test.js';
 
-export interface DiskProof {
-  readonly engine: ContainerEngine;
+export interface DiskProof extends SelfTest {
   readonly workspace: Workspace;
-  readonly imageReference: string;
-  readonly dataDir: string;
 }
 
 /** Whether the kernel holds a project to its size, or we have to watch it; and why. */
@@ -20,9 +17,7 @@ export interface DiskVerdict {
   readonly why: string;
 }
 
-const mebibyte = 1024 ** 2;
 const diskBytes = 32 * mebibyte;
-const engineMs = 30_000;
 
 /**
  * Tries from inside a container whether a disk mounted by this process is seen there, and ends where it should. Throws
@@ -31,7 +26,7 @@ const engineMs = 30_000;
 export async function proveDisks(proof: DiskProof): Promise<DiskVerdict> {
   if (process.platform !== 'linux') return soft('disk images are mounted on Linux only');
   if (process.getuid?.() !== 0) return soft('mounting disk images needs root');
-  const folders = await proof.workspace.prepareSelfTest();
+  const folders = proof.workspace.prepareSelfTest();
   const disks = new WorkDisks();
   try {
     const place = { folder: folders.disk, mountPoint: folders.work };
@@ -56,10 +51,9 @@ function reasonOf(error: unknown): string {
 async function tryFromInside(proof: DiskProof, folders: SelfTestFolders): Promise<DiskVerdict> {
   const mark = randomUUID();
   await writeFile(join(folders.work, 'mark'), mark);
-  const exitCode = await settledWithin(engineMs, runScript(proof, folders, mark));
+  const { mounts } = folders;
+  const exitCode = await runSelfTest(proof, { script, mark, mounts, maxFileBytes: 2 * diskBytes });
   switch (exitCode) {
-    case undefined:
-      throw new SecboxError('engine_unavailable', 'The container engine did not answer in time (self-test).');
     case 0:
       return { kind: 'hard', why: 'a disk image per project; tried from inside a container' };
     case unseen:
@@ -80,36 +74,6 @@ if said=$(dd if=/dev/zero of=${containerPaths.work}/fill bs=1M count=${(diskByte
 case $said in *'No space left'*) exit 0;; esac
 exit 1
 `;
-
-async function runScript(
-  { engine, imageReference, dataDir }: DiskProof,
-  { mounts }: SelfTestFolders,
-  mark: string,
-): Promise<number> {
-  const image = await engine.findImage(imageReference);
-  if (!image) throw new SecboxError('image_missing', `The engine does not have the image ${imageReference}.`);
-  const { defaultRuntime } = await engine.info();
-  const id = await engine.create({
-    imageId: image.id,
-    runtime: defaultRuntime,
-    command: ['sh', '-c', script, mark],
-    environment: {},
-    workingDirectory: containerPaths.work,
-    mounts,
-    memoryBytes: 128 * mebibyte,
-    cpus: 1,
-    pids: 16,
-    readOnlyRoot: true,
-    maxFileBytes: 2 * diskBytes,
-    owner: { dataDir },
-  });
-  try {
-    await engine.start(id);
-    return (await engine.wait(id)).exitCode;
-  } finally {
-    await engine.remove(id);
-  }
-}
 
 function soft(why: string): DiskVerdict {
   return { kind: 'soft', why };

@@ -1,8 +1,7 @@
-import type { ContainerId } from '@secbox/container-engine';
 import type { ExecId } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import { StopReason } from '../exec-outcome.js';
-import { ContainerProcesses } from './container-processes.js';
+import type { ExecProcesses } from '../executors/executor.js';
 import { freeSpace, usedSpace, type FreeSpace } from './free-space.js';
 import type { Usage } from './folder-usage.js';
 import { measureExec, type ExecUsage } from './measure-exec.js';
@@ -11,7 +10,7 @@ export interface DiskWatchOptions {
   /** Folders on the file systems that must not become full. */
   readonly folders: readonly string[];
   /** What will be written there although nobody writes it any more. */
-  readonly pendingBytes: () => Promise<number>;
+  readonly pendingBytes: () => number;
   readonly minFreeBytes: () => number;
   readonly logger: Logger;
 }
@@ -30,7 +29,7 @@ export interface WatchedExec {
 interface Watch extends WatchedExec {
   /** What was in use of a disk of its own when it began. */
   readonly usedAtFirst: number;
-  processes: ContainerProcesses | undefined;
+  processes: ExecProcesses | undefined;
   measureAgain: number;
   measuring: boolean;
   ended: boolean;
@@ -65,7 +64,7 @@ export class DiskWatch {
   async during<T>(exec: WatchedExec, work: () => Promise<T>): Promise<T> {
     this.#execs.set(exec.execId, {
       ...exec,
-      usedAtFirst: exec.limits.work === undefined ? await usedSpace(exec.folders.work) : 0,
+      usedAtFirst: exec.limits.work === undefined ? usedSpace(exec.folders.work) : 0,
       processes: undefined,
       measureAgain: performance.now() + measureMs,
       measuring: false,
@@ -80,15 +79,15 @@ export class DiskWatch {
   }
 
   /** From now on its processes can be found. */
-  started(execId: ExecId, container: ContainerId): void {
+  started(execId: ExecId, processes: ExecProcesses): void {
     const watch = this.#execs.get(execId);
-    if (watch) watch.processes = new ContainerProcesses(container);
+    if (watch) watch.processes = processes;
   }
 
-  async free(): Promise<FreeSpace> {
+  free(): FreeSpace {
     const { folders, pendingBytes } = this.#options;
-    const [space, pending] = await Promise.all([freeSpace(folders), pendingBytes()]);
-    return { ...space, bytes: Math.max(0, space.bytes - pending) };
+    const space = freeSpace(folders);
+    return { ...space, bytes: Math.max(0, space.bytes - pendingBytes()) };
   }
 
   /** Whether so much is free that nothing has to be ended. */
@@ -99,17 +98,18 @@ export class DiskWatch {
   #schedule(): void {
     if (this.#execs.size === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
-      void this.#look()
-        .catch((error: unknown) => this.#options.logger.error('disk.watch_failed', { error }))
-        .finally(() => {
-          this.#timer = undefined;
-          this.#schedule();
-        });
+      try {
+        this.#look();
+      } catch (error) {
+        this.#options.logger.error('disk.watch_failed', { error });
+      }
+      this.#timer = undefined;
+      this.#schedule();
     }, lookMs);
   }
 
-  async #look(): Promise<void> {
-    const free = await this.free();
+  #look(): void {
+    const free = this.free();
     if (!this.holds(free, lastResort)) for (const watch of this.#running()) this.#endForRoom(watch, free);
     else if (!this.holds(free) && !this.#relieving) void this.#relieve(free);
     const now = performance.now();
@@ -145,7 +145,7 @@ export class DiskWatch {
 
   async #addedBy(watch: Watch): Promise<number> {
     const usage = await this.#measure(watch);
-    const ownDisk = watch.limits.work === undefined ? await usedSpace(watch.folders.work).catch(() => 0) : 0;
+    const ownDisk = watch.limits.work === undefined ? usedOrNothing(watch.folders.work) : 0;
     return (
       (usage?.artifacts.bytes ?? 0) + (usage?.work?.bytes ?? 0) + Math.max(0, ownDisk - watch.usedAtFirst)
     );
@@ -183,8 +183,18 @@ export class DiskWatch {
     watch.end(new StopReason('failed', reason));
   }
 
+  /** One that has not started holds nothing that its end would give back; it waits for room like others. */
   *#running(): Generator<Watch> {
-    for (const watch of this.#execs.values()) if (!watch.ended) yield watch;
+    for (const watch of this.#execs.values()) if (!watch.ended && watch.processes) yield watch;
+  }
+}
+
+function usedOrNothing(folder: string): number {
+  try {
+    return usedSpace(folder);
+  } catch {
+    // It is not mounted any more.
+    return 0;
   }
 }
 

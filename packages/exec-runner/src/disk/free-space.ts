@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 
 export interface FreeSpace {
   readonly bytes: number;
@@ -8,16 +8,16 @@ export interface FreeSpace {
 }
 
 /** Of the file systems that these folders are on, the one with the least left. */
-export async function freeSpace(folders: readonly string[]): Promise<FreeSpace> {
-  const spaces = await Promise.all(folders.map(spaceOf));
+export function freeSpace(folders: readonly string[]): FreeSpace {
+  const spaces = folders.map(spaceOf);
   return {
     ...spaces.reduce((least, space) => (space.bytes < least.bytes ? space : least)),
     inodeShare: Math.min(...spaces.map(({ inodeShare }) => inodeShare)),
   };
 }
 
-async function spaceOf(folder: string): Promise<FreeSpace> {
-  const { bavail, blocks, bsize, files, ffree } = await statfs(folder);
+function spaceOf(folder: string): FreeSpace {
+  const { bavail, blocks, bsize, files, ffree } = statfsSync(folder);
   return {
     bytes: bavail * bsize,
     totalBytes: blocks * bsize,
@@ -26,7 +26,7 @@ async function spaceOf(folder: string): Promise<FreeSpace> {
 }
 
 /** What is in use of the file system that this folder is on. */
-export async function usedSpace(folder: string): Promise<number> {
-  const { blocks, bfree, bsize } = await statfs(folder);
+export function usedSpace(folder: string): number {
+  const { blocks, bfree, bsize } = statfsSync(folder);
   return (blocks - bfree) * bsize;
 }

@@ -1,4 +1,4 @@
-import type { ContainerProcesses } from './container-processes.js';
+import type { ExecProcesses } from '../executors/executor.js';
 import { folderUsage, type Usage } from './folder-usage.js';
 import { unlinkedBytes } from './unlinked-files.js';
 
@@ -12,7 +12,7 @@ export interface MeasuredExec {
   readonly folders: { readonly work: string; readonly artifacts: string };
   /** Whether its work is on the same disk as everything else, or on one of its own. */
   readonly watchesWork: boolean;
-  readonly processes: ContainerProcesses | undefined;
+  readonly processes: ExecProcesses | undefined;
 }
 
 /** What an exec has on the host's disk at this moment, with and without names. */

@@ -1,6 +1,7 @@
-import type { ContainerEngine, StartedContainer } from '@secbox/container-engine';
-import { parseExecId, SecboxError } from '@secbox/contracts';
+import type { ContainerEngine, OwnedContainer, StartedContainer } from '@secbox/container-engine';
+import { isExecId } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
+import { RecentSet } from '../recent-set.js';
 import type { ExecRecords } from '../runner-options.js';
 import { pause } from '../pause.js';
 
@@ -9,13 +10,16 @@ export interface ReconcilerOptions {
   readonly records: Pick<ExecRecords, 'find'>;
   readonly dataDir: string;
   readonly logger: Logger;
+  /** Whether the pool made this container. */
+  readonly isPooled: (containerId: string) => boolean;
   readonly retryMs?: number;
 }
 
 export interface UnaccountedContainer {
   readonly container: string;
   readonly exec_id: string | null;
-  readonly started_at: string;
+  /** Null of one that was found, and not heard to start. */
+  readonly started_at: string | null;
   readonly why: string;
 }
 
@@ -29,6 +33,10 @@ export interface Account {
   readonly unaccounted: readonly UnaccountedContainer[];
 }
 
+interface Noticed extends Pick<StartedContainer, 'id' | 'execId'> {
+  readonly at: Date | undefined;
+}
+
 const keptUnaccounted = 20;
 const retryMs = 1000;
 
@@ -40,8 +48,10 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #closing = new AbortController();
   readonly #unaccounted: UnaccountedContainer[] = [];
-  readonly #seen = new Set<string>();
+  readonly #seen = new RecentSet();
+  readonly #told = new RecentSet();
   #listening = false;
+  #begun = new Date();
   #started = 0;
   #unaccountedTotal = 0;
   #running: Promise<void> = Promise.resolve();
@@ -51,7 +61,8 @@ export class Reconciler {
   }
 
   begin(): void {
-    this.#running = this.#watch(new Date());
+    this.#begun = new Date();
+    this.#running = this.#watch(this.#begun);
   }
 
   account(): Account {
@@ -66,6 +77,17 @@ export class Reconciler {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
+  }
+
+  /**
+   * Holds a container that nobody runs any more against the rows, before it is removed: it may have been started when
+   * nobody listened. Those of a pool name no exec, and whoever took one of them was recorded first.
+   */
+  async found({ id, execId, purpose, started }: OwnedContainer): Promise<void> {
+    const isForNobody = execId === '' && (purpose === 'pool' || purpose === 'self-test');
+    const why = started && !isForNobody ? await this.#unrecorded(execId) : undefined;
+    if (why !== undefined)
+      this.#alarm({ id, execId: execId === '' ? undefined : execId, at: undefined }, why);
   }
 
   /** An engine that went away is listened to again, from where it was heard last. */
@@ -95,31 +117,40 @@ export class Reconciler {
     if (this.#seen.has(key)) return;
     const why = await this.#missing(started);
     this.#seen.add(key);
-    const [oldest] = this.#seen;
-    if (this.#seen.size > 10_000 && oldest !== undefined) this.#seen.delete(oldest);
     this.#started += 1;
     if (why !== undefined) this.#alarm(started, why);
   }
 
   /** What is missing in the record of a container; undefined when all is there. A database that is away is waited for. */
-  async #missing({ execId, selfTest }: StartedContainer): Promise<string | undefined> {
-    if (selfTest && execId === undefined) return undefined;
+  async #missing({ id, execId, purpose, at }: StartedContainer): Promise<string | undefined> {
+    if (purpose === 'self-test' && execId === undefined) return undefined;
+    // Whoever takes one of the pool is recorded first; what an earlier server's pool made was removed at our start.
+    if (purpose === 'pool' && execId === undefined) {
+      return at < this.#begun || this.#options.isPooled(id) ? undefined : 'the pool did not make it';
+    }
     if (execId === undefined) return 'it names no exec';
     for (;;) {
       try {
-        const record = await this.#options.records.find(parseExecId(execId));
-        if (!record) return 'there is no row of its exec';
-        return record.started_at === null ? 'its row does not say that it started' : undefined;
+        return await this.#unrecorded(execId);
       } catch (error) {
-        if (error instanceof SecboxError && error.code === 'invalid_id') return 'it names no exec';
         await pause(this.#options.retryMs ?? retryMs, this.#closing.signal);
         if (this.#closing.signal.aborted) throw error;
       }
     }
   }
 
-  #alarm({ id, execId, at }: StartedContainer, why: string): void {
-    const found = { container: id, exec_id: execId ?? null, started_at: at.toISOString(), why };
+  async #unrecorded(execId: string): Promise<string | undefined> {
+    if (!isExecId(execId)) return 'it names no exec';
+    const record = await this.#options.records.find(execId);
+    if (!record) return 'there is no row of its exec';
+    return record.started_at === null ? 'its row does not say that it started' : undefined;
+  }
+
+  /** Once for each container, however it was noticed. */
+  #alarm({ id, execId, at }: Noticed, why: string): void {
+    if (this.#told.has(id)) return;
+    this.#told.add(id);
+    const found = { container: id, exec_id: execId ?? null, started_at: at?.toISOString() ?? null, why };
     this.#unaccountedTotal += 1;
     this.#unaccounted.unshift(found);
     this.#unaccounted.splice(keptUnaccounted);

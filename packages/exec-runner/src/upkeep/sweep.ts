@@ -1,3 +1,4 @@
+import type { OwnedContainer } from '@secbox/container-engine';
 import type { ExecId, ExecRecord } from '@secbox/contracts';
 import { endInterrupted, type Recovery, type StrayCounts } from '../recover.js';
 import { pause } from '../pause.js';
@@ -5,9 +6,22 @@ import { pause } from '../pause.js';
 export interface SweepOptions extends Omit<Recovery, 'vault'> {
   /** Whether this server is at it: then it is no stray, whatever it is. */
   readonly isUnderway: (execId: string) => boolean;
+  /** Whether a container waits in the pool or was taken from it. */
+  readonly isPooled: (containerId: string) => boolean;
+  readonly mounts: SweptMounts;
   /** What was found already when this server started. */
   readonly found?: StrayCounts;
   readonly everyMs?: number;
+}
+
+/** What this server mounted on the host. */
+export interface SweptMounts {
+  /** Mount points that nothing but an exec can account for. */
+  readonly unheld: () => Promise<readonly string[]>;
+  /** False when it is in use. */
+  readonly unmount: (point: string) => Promise<boolean>;
+  /** Removes the slots that no container has, and says how many. */
+  readonly sweepSlots: () => Promise<number>;
 }
 
 /** What was found that belongs to no exec of this server, from its start on. */
@@ -18,20 +32,20 @@ export interface Strays extends StrayCounts {
 const everyMs = 30_000;
 
 /**
- * Looks again and again for what nobody owns: containers, rows and spools. Whatever is found twice in a row
+ * Looks again and again for what nobody owns: containers, rows, spools and mounts. Whatever is found twice in a row
  * is not on its way in or out any more, and goes: containers first, so that nothing of them runs, then rows.
  */
 export class Sweep {
   readonly #options: SweepOptions;
   readonly #closing = new AbortController();
   #suspects = new Set<string>();
-  readonly #found: { containers: number; rows: number; spools: number };
+  readonly #found: { -readonly [Kind in keyof StrayCounts]: number };
   #lastAt: Date | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: SweepOptions) {
     this.#options = options;
-    this.#found = { containers: 0, rows: 0, spools: 0, ...options.found };
+    this.#found = { containers: 0, rows: 0, spools: 0, mounts: 0, ...options.found };
   }
 
   begin(): void {
@@ -49,7 +63,7 @@ export class Sweep {
 
   /** One round. */
   async sweep(): Promise<void> {
-    const { engine, workspace, records, dataDir, isUnderway } = this.#options;
+    const { engine, workspace, records, dataDir, isUnderway, isPooled } = this.#options;
     const before = this.#suspects;
     const suspects = new Set<string>();
     const isStray = (kind: string, id: string) => {
@@ -58,9 +72,10 @@ export class Sweep {
     };
 
     let alive = false;
-    for (const { id, execId } of await engine.listOwned(dataDir)) {
-      if (isUnderway(execId)) continue;
-      if (isStray('container', id)) await this.#removeContainer(id, execId);
+    for (const container of await engine.listOwned(dataDir)) {
+      const { id, execId } = container;
+      if (isUnderway(execId) || isPooled(id)) continue;
+      if (isStray('container', id)) await this.#removeContainer(container);
       else alive = true;
     }
     // While a container of nobody's may be alive, no row is said to be over.
@@ -73,6 +88,7 @@ export class Sweep {
       this.#found.spools += 1;
       this.#options.logger.warn('sweep.spool_removed', { exec_id: execId });
     }
+    await this.#sweepMounts((point) => isStray('mount', point));
     this.#suspects = suspects;
     this.#lastAt = new Date();
   }
@@ -87,15 +103,28 @@ export class Sweep {
     }
   }
 
-  async #removeContainer(id: string, execId: string): Promise<void> {
+  async #removeContainer(container: OwnedContainer): Promise<void> {
+    const { id, execId } = container;
+    await this.#options.account.found(container);
     await this.#options.engine.remove(id);
     this.#found.containers += 1;
     this.#options.logger.warn('sweep.container_removed', { container: id, exec_id: execId });
   }
 
+  /** Those of an exec have its id on their way. What is in use is tried again by the next round. */
+  async #sweepMounts(isStray: (point: string) => boolean): Promise<void> {
+    const { mounts, isUnderway, logger } = this.#options;
+    for (const point of await mounts.unheld()) {
+      if (point.split('/').some(isUnderway) || !isStray(point) || !(await mounts.unmount(point))) continue;
+      this.#found.mounts += 1;
+      logger.warn('sweep.unmounted', { point });
+    }
+    this.#found.mounts += await mounts.sweepSlots();
+  }
+
   async #endRow(record: ExecRecord): Promise<void> {
-    await endInterrupted(this.#options, record, 'interrupted: nobody was running this exec any more');
-    this.#found.rows += 1;
+    const reason = 'interrupted: nobody was running this exec any more';
+    if (await endInterrupted(this.#options, record, reason)) this.#found.rows += 1;
   }
 
   /** The end of an exec may wait in its spool. */

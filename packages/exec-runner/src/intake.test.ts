@@ -1,0 +1,51 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SecboxError } from '@secbox/contracts';
+import { createPathAdapter, Workspace } from '@secbox/workspace';
+import { Intake } from './intake.js';
+
+let folder: string;
+let workspace: Workspace;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secbox-intake-'));
+  const paths = createPathAdapter({ mode: 'linux', roots: { workspace_root: join(folder, 'workspace') } });
+  workspace = await Workspace.open({ paths });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const limits = { maxBytes: 1024 ** 3, maxSecretBytes: 1024 };
+const input = { path: 'large', secret: false, field: 'inputs/large' };
+const megabyte = Buffer.alloc(1024 ** 2);
+
+/** A disk that is full from the look of that number on. */
+function fullFrom(look: number): () => void {
+  let looks = 0;
+  return () => {
+    looks += 1;
+    if (looks >= look) throw new SecboxError('disk_full', 'full');
+  };
+}
+
+test('nothing is received where there is no room', () => {
+  expect(() => new Intake({ workspace, limits, assertRoom: fullFrom(1), onClose: () => undefined })).toThrow(
+    'full',
+  );
+});
+
+test('what does not end is cut off when there is no more room, and nothing of it stays', async () => {
+  const intake = new Intake({ workspace, limits, assertRoom: fullFrom(3), onClose: () => undefined });
+  let sent = 0;
+  const endless = function* () {
+    for (;;) {
+      sent += 1;
+      yield megabyte;
+    }
+  };
+  await expect(intake.receive(input, Readable.from(endless()))).rejects.toThrow('full');
+  expect(sent).toBeLessThan(64);
+  await intake.discard();
+  expect(await readdir(join(workspace.root, 'spool'))).toEqual([]);
+});

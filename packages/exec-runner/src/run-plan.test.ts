@@ -1,0 +1,79 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { newExecId } from '@secbox/contracts';
+import { Progress } from './progress.js';
+import { runPlan, type PlanRun } from './run-plan.js';
+
+let spool: string;
+beforeEach(async () => {
+  spool = join(await mkdtemp(join(tmpdir(), 'secbox-plan-')), 'spool');
+  await mkdir(spool);
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await rm(join(spool, '..'), { recursive: true });
+});
+
+/** A plan over a layered skill whose program is over at once; what it left is not looked at here. */
+function layeredRun(stop: AbortSignal, end: (stop: AbortSignal) => Promise<never>): PlanRun {
+  const mounts = { inputs: '', work: '', artifacts: '' };
+  const values = { max_stdout_bytes: 1, max_stderr_bytes: 1, max_artifacts_bytes_total: 1 };
+  const run = {
+    plan: {
+      execId: newExecId(),
+      projectId: 'p',
+      sandbox: 'subprocess',
+      layer: { kind: 'skill' },
+      policy: { values },
+    },
+    stop,
+    progress: new Progress(),
+    submission: { created_at: new Date().toISOString() },
+    takeInputs: () => [],
+    workspace: { foldersOf: () => ({ mounts, spool }), inputsOf: () => ({ list: () => [] }) },
+    inputsGuard: { during: (_place: unknown, _entry: unknown, work: (others: []) => unknown) => work([]) },
+    admit: (work: () => unknown) => work(),
+    hasStarted: () => true,
+    disk: { during: (_exec: unknown, work: () => unknown) => work() },
+    layered: {
+      during: (_place: unknown, _mounts: unknown, { work }: { work: (exec: object) => unknown }) =>
+        work({ mounts, start: {}, end }),
+    },
+    sandboxes: { subprocess: () => ({ run: () => Promise.resolve({}) }) },
+  };
+  return run as unknown as PlanRun;
+}
+
+/** What is given to whoever looks through the files that the exec left. */
+async function givenDeadline(stop: AbortSignal): Promise<AbortSignal> {
+  const over = new Error('seen');
+  let given: AbortSignal | undefined;
+  const run = layeredRun(stop, (deadline) => {
+    given = deadline;
+    return Promise.reject(over);
+  });
+  await expect(runPlan(run)).rejects.toBe(over);
+  if (!given) throw new Error('No deadline was given.');
+  return given;
+}
+
+test('what an exec left over a skill is looked through for half a minute at most', async () => {
+  const deadline = await givenDeadline(new AbortController().signal);
+  await jest.advanceTimersByTimeAsync(29_000);
+  expect(deadline.aborted).toBe(false);
+  await jest.advanceTimersByTimeAsync(2000);
+  expect(deadline.aborted).toBe(true);
+});
+
+test('and for a few seconds when somebody stops it', async () => {
+  const stop = new AbortController();
+  const deadline = await givenDeadline(stop.signal);
+  stop.abort();
+  await jest.advanceTimersByTimeAsync(4000);
+  expect(deadline.aborted).toBe(false);
+  await jest.advanceTimersByTimeAsync(2000);
+  expect(deadline.aborted).toBe(true);
+});

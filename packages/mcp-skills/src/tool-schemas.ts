@@ -1,0 +1,40 @@
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The protocol takes objects only; any other output is the one property of such. */
+export const wrappedOutput = 'output';
+
+export function inputSchemaOf(inputs: object): { type: 'object' } {
+  return { ...withoutDialect(inputs), type: 'object' };
+}
+
+export function isWrapped(outputs: object): boolean {
+  return (outputs as Schema)['type'] !== 'object';
+}
+
+export function outputSchemaOf(outputs: object): { type: 'object' } {
+  const schema = withoutDialect(outputs);
+  if (!isWrapped(outputs)) return { ...schema, type: 'object' };
+  const inner = moveReferences(schema, `#/properties/${wrappedOutput}`);
+  return { type: 'object', ...{ required: [wrappedOutput], properties: { [wrappedOutput]: inner } } };
+}
+
+/** It is the protocol's own; validators that know no other stumble over its name. */
+function withoutDialect(schema: object): Schema {
+  const { $schema: _, ...rest } = schema as Schema;
+  return rest;
+}
+
+/** Keywords whose values are data, in which `$ref` is no reference. */
+const data: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples']);
+
+/** A schema that lies deeper than it did: what it says of itself lies there, too. */
+function moveReferences(schema: unknown, to: string): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => moveReferences(each, to));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]: [string, unknown]) => {
+      if (key === '$ref' && typeof value === 'string') return [key, value.replace(/^#/, to)];
+      return [key, data.has(key) ? value : moveReferences(value, to)];
+    }),
+  );
+}

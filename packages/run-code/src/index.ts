@@ -1,0 +1,1 @@
+export { CodeRunner, type CodeRunnerOptions } from './code-runner.js';

@@ -1,0 +1,2 @@
+export { SkillCatalogue } from './skill-catalogue.js';
+export { SkillInvoker, type SkillInvokerOptions } from './skill-invoker.js';
