@@ -1,9 +1,14 @@
-import { SecboxError, httpStatusOf } from '@secbox/contracts';
+import { SecboxError } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
+import { isErrno } from '@secbox/workspace';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { bodyErrorOf } from './json-body.js';
+import { sendError } from './send-error.js';
 
 export const routeNotFound: RequestHandler = (request) => {
+  if (/^\/v1\/.*\/\//.test(request.path)) {
+    throw new SecboxError('invalid_id', 'An id in the path is empty.');
+  }
   throw new SecboxError('route_not_found', `There is no ${request.method} ${request.path}.`);
 };
 
@@ -19,23 +24,16 @@ export function methodNotAllowed(...allowed: readonly string[]): RequestHandler 
 
 /** The one place where an error becomes an answer. What callers are not meant to understand stays in the log. */
 export function answerErrors(logger: Logger): ErrorRequestHandler {
-  return (thrown: unknown, request, response, next) => {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows error handlers by their four parameters.
+  return (thrown: unknown, request, response, _next) => {
     const error = toSecboxError(thrown);
-    if (error.kind === 'internal') logger.error('http.failed', { path: request.path, error: thrown });
-    if (response.headersSent) {
-      next(thrown);
-      return;
+    if (error.kind === 'internal') {
+      const requestId = response.getHeader('x-request-id');
+      logger.error('http.failed', { request_id: requestId, path: request.path, error: thrown });
     }
-    const retryAfter = error.details?.['retry_after_seconds'];
-    if (typeof retryAfter === 'number') response.setHeader('retry-after', retryAfter);
-    response.status(httpStatusOf(error.code)).json({
-      error: {
-        kind: error.kind,
-        code: error.code,
-        message: error.message,
-        ...(error.details === undefined ? {} : { details: error.details }),
-      },
-    });
+    // Who was answered half must not take it for the whole.
+    if (!response.headersSent) sendError(response, error);
+    else if (!response.writableFinished) request.socket.destroy();
   };
 }
 
@@ -43,6 +41,8 @@ function toSecboxError(thrown: unknown): SecboxError {
   if (thrown instanceof SecboxError) return thrown;
   const ofBody = bodyErrorOf(thrown);
   if (ofBody) return ofBody;
+  if (isErrno(thrown, 'ENOSPC', 'EDQUOT'))
+    return new SecboxError('disk_full', 'There is no room left for it.');
   if (thrown instanceof URIError)
     return new SecboxError('invalid_request', 'The URL is not encoded correctly.');
   return new SecboxError(

@@ -1,3 +1,4 @@
+import { newEvent, type Doer } from '@secbox/access';
 import { settingsSchema, type Settings, type SettingsVersion } from '@secbox/contracts';
 import type { SettingsStore } from '@secbox/database';
 import { parseSettings, type EngineCapacity, type PolicySettings } from '@secbox/policy';
@@ -39,11 +40,14 @@ export class CurrentSettings {
   }
 
   /** Checks and stores a new version in place of the one it says it replaces. */
-  async put(body: unknown, replaces: number): Promise<SettingsVersion> {
+  async put(body: unknown, replaces: number, by: Doer): Promise<SettingsVersion> {
     const settings = this.#validate(body);
     parseSettings(settings.policy ?? {}, this.#options.capacity, '/policy');
     await this.#options.check(settings);
-    const stored = await this.#options.store.put(settings, replaces, new Date());
+    const now = new Date();
+    const about = { tenant: null, subject: String(replaces + 1), details: { version: replaces + 1 } };
+    const event = newEvent('settings_changed', by, about, now);
+    const stored = await this.#options.store.put(settings, replaces, now, event);
     // A slower put of an older version must not take the place of a newer one.
     if (stored.version > this.#current.version) {
       this.#current = stored;

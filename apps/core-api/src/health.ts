@@ -1,16 +1,20 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { ContainerEngine } from '@secbox/container-engine';
+import { hasInit, type ContainerEngine } from '@secbox/container-engine';
 import type { Database } from '@secbox/database';
 import {
   artifactsLimit,
   type Account,
   type DiskLimits,
   type DiskReport,
+  type LayeredReport,
+  type LayeredWork,
   type Strays,
+  type WarmReport,
 } from '@secbox/exec-runner';
 import type { Workspace } from '@secbox/workspace';
 import type { Config } from './config.js';
+import type { SecurityReport } from './open-sandboxes.js';
 import { runtimeNames, runtimeProblem, runtimeWarning } from './runtime.js';
 
 export type HealthCheck = () => Promise<Health>;
@@ -42,7 +46,15 @@ export interface Health {
     /** What a project may keep, and what an exec may hold while it runs. */
     readonly work: DiskLimit;
     readonly artifacts: DiskLimit;
+    /** Of a user's general sandbox. */
+    readonly sandbox: DiskLimit;
   };
+  /** How the sandbox of an exec is chosen, and whether it may be a process of this host. */
+  readonly security: SecurityReport;
+  /** How execs get at layered skills: by the kernel, or by copies. */
+  readonly layers: LayeredReport;
+  /** Whether containers are started ahead of the execs that will run in them. */
+  readonly pool: WarmReport;
   /** What belonged to no exec and was cleared away, since this server started. */
   readonly strays: Strays;
   /** What the engine says it started, held against the rows. */
@@ -67,12 +79,17 @@ export interface HealthParts {
   readonly workspace: Workspace;
   readonly database: Pick<Database, 'checkWritable'>;
   readonly disk: Pick<DiskLimits, 'report'>;
+  readonly layered: Pick<LayeredWork, 'report'>;
   readonly strays: () => Strays;
   readonly account: () => Account;
+  readonly warm: () => WarmReport;
   /** Of an exec that asks for nothing else. */
   readonly maxArtifactsBytes: () => number;
   /** The runtime in force. */
   readonly runtime: () => string;
+  readonly security: () => SecurityReport;
+  /** What Settings leave weaker than it should be. */
+  readonly warnings: () => readonly string[];
 }
 
 /** Asks every part at once; a part that fails is told, and hides none of the others. */
@@ -85,13 +102,14 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
         problems.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         return undefined;
       });
-    const [docker, image, writable, databaseWritable, cli, disk] = await Promise.all([
+    const [docker, image, writable, databaseWritable, cli, disk, layers] = await Promise.all([
       orTold('engine', engine.info()),
       orTold('image', engine.findImage(config.sandboxImage)),
       orTold('workspace', access(workspace.root, constants.W_OK).then(always)),
       orTold('database', parts.database.checkWritable().then(always)),
       findProgram('docker', parts.searchPath),
       parts.disk.report(),
+      parts.layered.report(),
     ]);
     if (docker && !image) problems.push(`image: ${config.sandboxImage} is not there; run "npm run image".`);
     if (disk.belowFloor) problems.push('disk: nearly full; no exec starts until there is room again.');
@@ -105,10 +123,14 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
     const lost = docker && runtimeProblem(runtime, docker);
     if (lost !== undefined) problems.push(`runtime: ${lost} No exec can run.`);
     const warning = docker && runtimeWarning(runtime, docker);
+    const imageWarning =
+      image && !hasInit(image)
+        ? [`image: ${config.sandboxImage} has no init of ours: no container waits, and exec.env is refused.`]
+        : [];
     return {
       status: problems.length === 0 ? 'ok' : 'degraded',
       problems,
-      warnings: warning === undefined ? [] : [warning],
+      warnings: [...(warning === undefined ? [] : [warning]), ...imageWarning, ...parts.warnings()],
       version: parts.version,
       runtime_mode: parts.runtimeMode,
       workspace_root_native: workspace.root,
@@ -122,6 +144,9 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
       runtime: { name: runtime, offered: docker ? runtimeNames(docker) : null },
       image: { reference: config.sandboxImage, id: image?.id ?? null },
       disk: diskPart(disk, parts.maxArtifactsBytes()),
+      security: parts.security(),
+      layers,
+      pool: parts.warm(),
       strays: parts.strays(),
       account,
     };
@@ -138,6 +163,11 @@ function diskPart(disk: DiskReport, maxArtifactsBytes: number): Health['disk'] {
       kind: 'soft',
       limit_bytes: artifactsLimit(maxArtifactsBytes),
       why: 'measured every second while an exec runs',
+    },
+    sandbox: {
+      kind: 'soft',
+      limit_bytes: disk.work.bytes,
+      why: 'measured every second while an exec runs in it',
     },
   };
 }

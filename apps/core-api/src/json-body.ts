@@ -1,25 +1,56 @@
 import { SecboxError } from '@secbox/contracts';
 import express, { type RequestHandler } from 'express';
+import { refuseManyValues } from './json-size.js';
+import { sendError } from './send-error.js';
 
 /** Reads a JSON body of at most `limit` bytes, also after it was unpacked; anything but JSON is refused. */
 export function jsonBody(limit: number): RequestHandler[] {
   return [
     (request, _response, next) => {
-      if (request.is('application/json')) {
-        next();
-        return;
+      if (!request.is('application/json') || !isUtf8(request.headers['content-type'] ?? '')) {
+        throw new SecboxError(
+          'unsupported_media_type',
+          'Send the request as JSON in UTF-8, with "content-type: application/json".',
+        );
       }
-      throw new SecboxError(
-        'unsupported_media_type',
-        'Send the request as JSON, with "content-type: application/json".',
-      );
+      next();
     },
-    express.json({ limit, strict: true, type: 'application/json' }),
+    refuseLargeBody(limit),
+    express.json({
+      limit,
+      strict: true,
+      type: 'application/json',
+      verify: (_request, _response, bytes) => refuseManyValues(bytes),
+    }),
     (request, _response, next) => {
       refuseHostileShapes(request.body);
       next();
     },
   ];
+}
+
+/** The readers behind it take all of a body that is too large before they say so; whoever sends it is told now. */
+export function refuseLargeBody(limit: number): RequestHandler {
+  return (request, response, next) => {
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+    let received = 0;
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > limit && !response.headersSent) sendError(response, tooLarge(limit));
+    });
+    next();
+  };
+}
+
+function isUtf8(contentType: string): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
+  return charset === undefined || /^utf-8$/i.test(charset);
+}
+
+function tooLarge(limit: number): SecboxError {
+  return new SecboxError('body_too_large', `The body is larger than ${limit} bytes.`, {
+    details: { limit_bytes: limit },
+  });
 }
 
 const prototypeKeys = ['__proto__', 'constructor', 'prototype'];
@@ -57,9 +88,7 @@ export function bodyErrorOf(error: unknown): SecboxError | undefined {
   const code = codesOfBodyErrors[type as keyof typeof codesOfBodyErrors];
   switch (code) {
     case 'body_too_large':
-      return new SecboxError(code, `The body is larger than ${limit ?? 0} bytes.`, {
-        details: { limit_bytes: limit },
-      });
+      return tooLarge(limit ?? 0);
     case 'malformed_json':
       return new SecboxError(code, 'The body is not valid JSON.');
     case 'unsupported_media_type':

@@ -3,6 +3,7 @@ import type { IncomingInput, Intake } from '@secbox/exec-runner';
 import type { Request, Response } from 'express';
 import multer, { type Options, type StorageEngine } from 'multer';
 import { refuseHostileShapes } from './json-body.js';
+import { refuseManyValues } from './json-size.js';
 
 export interface MultipartLimits {
   /** Of the JSON part. */
@@ -104,6 +105,7 @@ function bodyOf(fields: Readonly<Record<string, unknown>>): unknown {
   }
   const text = fields[requestPart];
   if (typeof text !== 'string') throw invalid('The part "request", which holds the JSON body, is missing.');
+  refuseManyValues(Buffer.from(text));
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -1,8 +1,19 @@
 import { pipeline } from 'node:stream/promises';
-import type { OpenedFile } from '@secbox/audit';
 import { SecboxError } from '@secbox/contracts';
-import { isErrno } from '@secbox/workspace';
+import { isErrno, type ByteRange } from '@secbox/workspace';
 import type { Request, Response } from 'express';
+
+/** A file that is open to be sent; its hash or another mark of what it is now. */
+export interface SentFile {
+  readonly file: {
+    chunks(range?: ByteRange): AsyncIterable<Uint8Array>;
+    close(): unknown;
+  };
+  readonly size: number;
+  /** Null while it still grows. */
+  readonly sha256: string | null;
+  readonly mediaType: string;
+}
 
 /**
  * Programs chose these bytes: a browser must save them, never show them, guess what they are, or run
@@ -21,7 +32,7 @@ export function asDownload(response: Response, name: string, mediaType: string):
 export async function sendFile(
   request: Request,
   response: Response,
-  { file, size, sha256, mediaType }: OpenedFile,
+  { file, size, sha256, mediaType }: SentFile,
   name: string,
 ): Promise<void> {
   try {
@@ -40,7 +51,7 @@ export async function sendFile(
       response.end();
       return;
     }
-    await send(response, file.createReadStream({ start, end, autoClose: false }));
+    await send(response, file.chunks({ start, end }));
   } finally {
     await file.close();
   }
@@ -76,6 +87,6 @@ function isKnown(request: Request, sha256: string): boolean {
   return tags.includes(etagOf(sha256)) || known.trim() === '*';
 }
 
-function etagOf(sha256: string): string {
+export function etagOf(sha256: string): string {
   return `"${sha256}"`;
 }

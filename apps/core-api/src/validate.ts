@@ -5,13 +5,19 @@ import { Ajv, type ErrorObject, type JSONSchemaType, type Schema } from 'ajv';
 export type Validate<T> = (body: unknown) => T;
 
 const maxProblems = 20;
+/** Values of a body whose problems are all told; of a larger one the first is. */
+const smallBody = 5000;
 
 export function validatorOf<T>(schema: Schema | JSONSchemaType<T>): Validate<T> {
-  const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false, allowUnionTypes: true });
-  const check = ajv.compile<T>(schema);
+  const options = { strict: true, strictRequired: false, allowUnionTypes: true };
+  const check = new Ajv(options).compile<T>(schema);
+  const checkAll = new Ajv({ ...options, allErrors: true }).compile<T>(schema);
   return (body) => {
     if (check(body)) return body;
-    const problems = (check.errors ?? []).slice(0, maxProblems).map(problemOf);
+    let { errors } = check;
+    // Each problem of a large body would cost more than the body itself.
+    if (isSmall(body) && !checkAll(body)) ({ errors } = checkAll);
+    const problems = (errors ?? []).slice(0, maxProblems).map(problemOf);
     const [first] = problems;
     throw new SecboxError(
       'invalid_request',
@@ -19,6 +25,17 @@ export function validatorOf<T>(schema: Schema | JSONSchemaType<T>): Validate<T> 
       { details: { problems } },
     );
   };
+}
+
+function isSmall(body: unknown): boolean {
+  const values = [body];
+  for (const value of values) {
+    if (typeof value !== 'object' || value === null) continue;
+    const inside = Object.values(value) as unknown[];
+    if (values.length + inside.length > smallBody) return false;
+    values.push(...inside);
+  }
+  return true;
 }
 
 function problemOf({ instancePath, message, params, keyword }: ErrorObject): {

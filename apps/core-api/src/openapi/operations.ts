@@ -5,48 +5,22 @@ import {
   pageQuerySchema,
   projectDeletionQuerySchema,
   projectListQuerySchema,
+  skillListQuerySchema,
 } from '@secbox/contracts';
-
-export interface Operation {
-  readonly method: 'get' | 'post' | 'put' | 'delete';
-  readonly path: string;
-  readonly id: string;
-  readonly tag: 'execs' | 'audit' | 'files' | 'projects' | 'settings' | 'service';
-  readonly summary: string;
-  readonly query?: { readonly properties: object; readonly required?: readonly string[] };
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly required?: true }>>;
-  /** The name of the body's schema. */
-  readonly body?: string;
-  /** Whether it can also be sent in several parts, with files. */
-  readonly multipart?: true;
-  readonly answers: Readonly<Record<number, Answer>>;
-  /** The codes that an error can have, by status. */
-  readonly errors: Readonly<Record<number, string>>;
-}
-
-/** A schema by its name, or bytes of these types. */
-type Answer = { readonly description: string } & (
-  { readonly schema: string } | { readonly types: readonly string[] } | { readonly nothing: true }
-);
+import { accessOperations } from './access-operations.js';
+import { executeOperations } from './execute-operations.js';
+import { approvalOperations } from './approval-operations.js';
+import { mcpOperations } from './mcp-operations.js';
+import { download, onePage, rangeHeaders, unavailable } from './common-answers.js';
+import type { Operation } from './operation.js';
+import { projectFileOperations, v1Operations } from './v1-operations.js';
 
 const answer = {
   description: 'The row of the exec, with what it left behind.',
   schema: 'ExecAnswer',
 } as const;
 const wrongId = { 400: 'The id is not one.', 404: 'There is no such exec.' } as const;
-const unavailable = { 503: 'The database does not answer.' } as const;
 const tooSlow = { 504: 'The database took too long; narrow it down.' } as const;
-const download = (types: readonly string[]) =>
-  ({
-    200: { description: 'The bytes, to be saved.', types },
-    206: { description: 'The range of them that was asked for.', types },
-    304: { description: 'The client has them already.', nothing: true },
-  }) as const;
-const rangeHeaders = {
-  Range: { description: 'One range of bytes.' },
-  'If-Range': { description: 'The ETag that the range is of.' },
-  'If-None-Match': { description: 'The ETag of what the client has.' },
-} as const;
 
 /** Every call that the service answers; a test compares them with its routes. */
 export const operations: readonly Operation[] = [
@@ -81,7 +55,7 @@ export const operations: readonly Operation[] = [
     tag: 'audit',
     summary: 'List execs, page by page',
     query: execListQuerySchema,
-    answers: { 200: { description: 'One page.', schema: 'ExecPage' } },
+    answers: onePage('ExecPage'),
     errors: { 400: 'A parameter is not valid.', ...unavailable, ...tooSlow },
   },
   {
@@ -139,7 +113,7 @@ export const operations: readonly Operation[] = [
     tag: 'files',
     summary: 'List what an exec left behind',
     query: pageQuerySchema,
-    answers: { 200: { description: 'One page.', schema: 'ArtifactListing' } },
+    answers: onePage('ArtifactListing'),
     errors: { ...wrongId, ...unavailable },
   },
   {
@@ -174,7 +148,7 @@ export const operations: readonly Operation[] = [
     tag: 'files',
     summary: 'List the inputs that an exec could see',
     query: pageQuerySchema,
-    answers: { 200: { description: 'One page.', schema: 'InputListing' } },
+    answers: onePage('InputListing'),
     errors: { ...wrongId, ...unavailable },
   },
   {
@@ -210,12 +184,79 @@ export const operations: readonly Operation[] = [
   })),
   {
     method: 'get',
+    path: '/skills',
+    id: 'listSkills',
+    tag: 'skills',
+    summary: 'List skills, those that are not valid among them, page by page',
+    query: skillListQuerySchema,
+    answers: onePage('SkillPage'),
+    errors: { 400: 'A parameter is not valid.' },
+  },
+  {
+    method: 'get',
+    path: '/skills/{skill_id}',
+    id: 'getSkill',
+    tag: 'skills',
+    summary: 'Get one skill, with its README',
+    answers: { 200: { description: 'The skill.', schema: 'SkillDetail' } },
+    errors: { 404: 'There is no such skill.' },
+  },
+  {
+    method: 'get',
+    path: '/skills/{skill_id}/files',
+    id: 'listSkillFiles',
+    tag: 'skills',
+    summary: 'List the files of a skill',
+    answers: { 200: { description: 'All of them.', schema: 'SkillFileListing' } },
+    errors: { 404: 'There is no such skill.' },
+  },
+  {
+    method: 'post',
+    path: '/skills/{skill_id}/invoke',
+    id: 'invokeSkill',
+    tag: 'skills',
+    summary: 'Run a skill with checked inputs, and get its checked output',
+    query: { properties: { wait: { type: 'string', enum: ['true', 'false'], default: 'true' } } },
+    headers: {
+      Prefer: { description: '`respond-async` answers at once, `wait=N` after N seconds at the latest.' },
+      'Idempotency-Key': { description: 'The same request under the same key is one exec.' },
+    },
+    body: 'InvocationRequest',
+    answers: {
+      200: { description: 'It is over; `status` and `output_error` tell how.', schema: 'InvocationAnswer' },
+      202: { description: 'It is under way.', schema: 'InvocationAnswer' },
+    },
+    errors: {
+      400: 'The request or the inputs are not valid.',
+      403: 'It asks for more than a ceiling allows.',
+      404: 'There is no such skill.',
+      409: 'The skill is not valid, or an artifact is not the one that was recorded.',
+      410: 'An artifact is not kept any more.',
+      413: 'The body or a file is too large.',
+      415: 'The body is not JSON.',
+      422: 'The key was used for another request.',
+      429: 'Too many execs wait already.',
+      503: 'The engine or the database does not answer, or the image is not there yet.',
+    },
+  },
+  {
+    method: 'get',
+    path: '/skills/{skill_id}/execs/{exec_id}',
+    id: 'getInvocation',
+    tag: 'skills',
+    summary: 'Get what an invocation gave so far',
+    answers: { 200: { description: 'As the invocation answers.', schema: 'InvocationAnswer' } },
+    errors: { 400: 'The id is not one.', 404: 'The skill has no such exec.', ...unavailable },
+  },
+  ...mcpOperations,
+  {
+    method: 'get',
     path: '/projects',
     id: 'listProjects',
     tag: 'projects',
     summary: 'List projects, page by page',
     query: projectListQuerySchema,
-    answers: { 200: { description: 'One page.', schema: 'ProjectPage' } },
+    answers: onePage('ProjectPage'),
     errors: { 400: 'A parameter is not valid.', ...unavailable },
   },
   {
@@ -240,7 +281,7 @@ export const operations: readonly Operation[] = [
     tag: 'projects',
     summary: 'Remove now what Settings say is due',
     answers: { 200: { description: 'What was removed.', schema: 'RetentionRun' } },
-    errors: { 403: 'The Host header names another site.', ...unavailable },
+    errors: { ...unavailable },
   },
   {
     method: 'get',
@@ -251,7 +292,7 @@ export const operations: readonly Operation[] = [
     answers: {
       200: { description: 'With their version, which is also the ETag.', schema: 'SettingsVersion' },
     },
-    errors: { 403: 'The Host header names another site.' },
+    errors: {},
   },
   {
     method: 'put',
@@ -282,7 +323,7 @@ export const operations: readonly Operation[] = [
         before: { type: 'integer', minimum: 1 },
       },
     },
-    answers: { 200: { description: 'One page.', schema: 'SettingsHistory' } },
+    answers: onePage('SettingsHistory'),
     errors: { 400: 'A parameter is not valid.', ...unavailable },
   },
   {
@@ -292,7 +333,7 @@ export const operations: readonly Operation[] = [
     tag: 'service',
     summary: 'Whether the server serves',
     answers: { 200: { description: 'It does.', schema: 'Serving' } },
-    errors: { 403: 'The Host header names another site.' },
+    errors: {},
   },
   {
     method: 'get',
@@ -304,6 +345,11 @@ export const operations: readonly Operation[] = [
       200: { description: 'All is well.', schema: 'Health' },
       503: { description: 'Something is not; `problems` says what.', schema: 'Health' },
     },
-    errors: { 403: 'The Host header names another site.' },
+    errors: {},
   },
+  ...executeOperations,
+  ...approvalOperations,
+  ...accessOperations,
+  ...projectFileOperations,
+  ...v1Operations,
 ];

@@ -1,39 +1,41 @@
 import { once } from 'node:events';
+import { execScopeOf } from '@secbox/access';
+import type { AuditLog } from '@secbox/audit';
 import { parseExecId, SecboxError } from '@secbox/contracts';
 import type { ExecEvent, ExecRunner, WatchPosition } from '@secbox/exec-runner';
-import { Router, type Request, type Response } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { Request, Response } from 'express';
+import type { GuardedRoutes } from '../guarded-routes.js';
+import type { RouteName } from '../route-access.js';
 
 /** Proxies drop a connection on which nothing moves. */
 const heartbeatMs = 15_000;
 
+export interface EventRoutesOptions {
+  readonly runner: Pick<ExecRunner, 'watch'>;
+  readonly audit: Pick<AuditLog, 'assertSeen'>;
+}
+
 /** `GET /sandbox/execs/{exec_id}/events`: state and output as server-sent events, resumable. */
-export function eventRoutes(runner: Pick<ExecRunner, 'watch'>): Router {
-  const router = Router();
-
-  router
-    .route('/sandbox/execs/:execId/events')
-    .get(async (request, response) => {
-      const leaving = new AbortController();
-      response.once('close', () => leaving.abort());
-      const events = await runner.watch(
-        parseExecId(request.params.execId),
-        positionOf(request),
-        leaving.signal,
-      );
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-      response.flushHeaders();
-      const heartbeat = setInterval(() => response.write(': still here\n\n'), heartbeatMs);
-      try {
-        for await (const event of events) await send(response, textOf(event), leaving.signal);
-      } finally {
-        clearInterval(heartbeat);
-      }
-      response.end();
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  return router;
+export function eventRoutes(routes: GuardedRoutes<RouteName>, { runner, audit }: EventRoutesOptions): void {
+  routes.on('GET /sandbox/execs/{exec_id}/events', async (request, response, caller) => {
+    const execId = parseExecId(String(request.params['exec_id']));
+    await audit.assertSeen(execScopeOf(caller), execId);
+    const leaving = new AbortController();
+    response.once('close', () => leaving.abort());
+    const events = await runner.watch({ tenant: caller.tenant, execId }, positionOf(request), leaving.signal);
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.flushHeaders();
+    const heartbeat = setInterval(() => {
+      // To one who does not read it would be one more sign of life that is none.
+      if (!response.writableNeedDrain) response.write(': still here\n\n');
+    }, heartbeatMs);
+    try {
+      for await (const event of events) await send(response, textOf(event), leaving.signal);
+    } finally {
+      clearInterval(heartbeat);
+    }
+    response.end();
+  });
 }
 
 /** A slow reader slows the stream down, and one that left ends it. */

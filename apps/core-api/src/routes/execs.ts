@@ -1,81 +1,100 @@
+import { execScopeOf } from '@secbox/access';
 import type { AuditLog } from '@secbox/audit';
 import {
   execListQuerySchema,
   execRequestSchema,
   isFinal,
   parseExecId,
-  SecboxError,
   type ExecListQuery,
   type ExecRequest,
 } from '@secbox/contracts';
-import type { ExecRunner } from '@secbox/exec-runner';
-import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { Caller, ExecRunner } from '@secbox/exec-runner';
+import type { SkillCatalogue } from '@secbox/skills';
+import type { Request, RequestHandler, Response } from 'express';
+import { askerOf } from '../caller.js';
+import type { GuardedRoutes } from '../guarded-routes.js';
+import { assertMayRepeat, idempotencyKey } from '../idempotency-key.js';
 import { jsonBody } from '../json-body.js';
 import { receiveMultipart, type MultipartLimits } from '../multipart-exec.js';
 import { preferredWait } from '../prefer.js';
 import { queryReader } from '../read-query.js';
-import { callersTenant } from '../tenant.js';
+import type { RouteName } from '../route-access.js';
 import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions extends MultipartLimits {
   readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find' | 'openIntake'>;
   readonly audit: AuditLog;
+  readonly catalogue: SkillCatalogue;
 }
 
-export function execRoutes({ runner, audit, ...limits }: ExecRoutesOptions): Router {
-  const router = Router();
+export function execRoutes(
+  routes: GuardedRoutes<RouteName>,
+  { runner, audit, catalogue, ...limits }: ExecRoutesOptions,
+): void {
   const readJson = jsonBody(limits.maxBodyBytes).map(unlessMultipart);
   const validate = validatorOf<ExecRequest>(execRequestSchema);
   const readList = queryReader<ExecListQuery>(execListQuerySchema);
   const intakeLimits = { maxBytes: limits.maxUploadBytes, maxSecretBytes: limits.maxBodyBytes };
 
-  const submit = async (request: Request, response: Response) => {
-    const key = idempotencyKey(request);
-    if (!isMultipart(request)) return runner.submit(validate(request.body), { idempotencyKey: key });
+  const submit = async (request: Request, response: Response, caller: Caller) => {
+    const optionsFor = ({ skill_id: id }: ExecRequest) => ({
+      caller,
+      idempotencyKey: idempotencyKey(request),
+      skill: id === undefined ? undefined : catalogue.rules(id),
+    });
+    if (!isMultipart(request)) {
+      const body = validate(request.body);
+      return runner.submit(body, optionsFor(body));
+    }
     const intake = runner.openIntake(intakeLimits);
     try {
       const body = validate(await receiveMultipart(request, response, intake, limits));
-      return await runner.submit(body, { idempotencyKey: key, intake });
+      return await runner.submit(body, { ...optionsFor(body), intake });
     } catch (error) {
       await intake.discard();
       throw error;
     }
   };
 
-  router
-    .route('/sandbox/execs')
-    .get(async (request, response) => {
-      response.json(await audit.list(callersTenant(), readList(request)));
-    })
-    .post(readJson, async (request: Request, response: Response) => {
+  routes.on('GET /sandbox/execs', async (request, response, caller) => {
+    const page = await audit.list(execScopeOf(caller), readList(request));
+    response.setHeader('content-type', 'application/json; charset=utf-8').end(page);
+  });
+
+  routes.on(
+    'POST /sandbox/execs',
+    async (request, response, caller) => {
+      const { tenant } = caller;
       const waitMs = preferredWait(request);
-      const submitted = await submit(request, response);
-      const failure = await submitted.wait(waitMs);
+      const submitted = await submit(request, response, askerOf(request, caller));
+      const { execId } = submitted;
+      await assertMayRepeat(idempotencyKey(request), { audit, caller, execId });
+      const { failure, fresh } = await submitted.wait(waitMs);
       if (failure) throw failure;
-      const record = await runner.find(submitted.execId);
+      if (fresh) {
+        response.json(audit.answerFresh(fresh));
+        return;
+      }
+      const record = await runner.find({ tenant, execId });
       if (!isFinal(record.status)) response.status(202).location(`/sandbox/execs/${record.exec_id}`);
       response.json(await audit.answer(record));
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'POST'));
+    },
+    readJson,
+  );
 
-  router
-    .route('/sandbox/execs/:execId')
-    .get(async (request, response) => {
-      const record = await audit.find(callersTenant(), parseExecId(request.params.execId));
-      response.json(await audit.answer(record));
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
+  routes.on('GET /sandbox/execs/{exec_id}', async (request, response, caller) => {
+    response.json(await audit.answer(await audit.find(execScopeOf(caller), execIdIn(request))));
+  });
 
-  router
-    .route('/sandbox/execs/:execId/cancel')
-    .post(async (request, response) => {
-      const record = await runner.cancel(parseExecId(request.params.execId));
-      response.json(await audit.answer(record));
-    })
-    .all(methodNotAllowed('POST'));
+  routes.on('POST /sandbox/execs/{exec_id}/cancel', async (request, response, caller) => {
+    const execId = execIdIn(request);
+    await audit.assertSeen(execScopeOf(caller), execId);
+    response.json(await audit.answer(await runner.cancel({ tenant: caller.tenant, execId })));
+  });
+}
 
-  return router;
+function execIdIn(request: Request) {
+  return parseExecId(String(request.params['exec_id']));
 }
 
 function isMultipart(request: Request): boolean {
@@ -90,11 +109,4 @@ function unlessMultipart(handler: RequestHandler): RequestHandler {
     }
     return handler(request, response, next);
   };
-}
-
-function idempotencyKey(request: Request): string | undefined {
-  const header = request.headers['idempotency-key'];
-  if (header === undefined) return undefined;
-  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
-  throw new SecboxError('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
 }

@@ -1,24 +1,14 @@
-import { Router } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { GuardedRoutes } from '../guarded-routes.js';
 import type { HealthCheck } from '../health.js';
+import type { RouteName } from '../route-access.js';
 
-export function healthRoutes(checkHealth: HealthCheck): Router {
-  const router = Router();
+export function healthRoutes(routes: GuardedRoutes<RouteName>, checkHealth: HealthCheck): void {
+  routes.on('GET /healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
 
-  router
-    .route('/healthz')
-    .get((_request, response) => {
-      response.json({ status: 'ok' });
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  router
-    .route('/sandbox/health')
-    .get(async (_request, response) => {
-      const health = await checkHealth();
-      response.status(health.status === 'ok' ? 200 : 503).json(health);
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  return router;
+  routes.on('GET /sandbox/health', async (_request, response) => {
+    const health = await checkHealth();
+    response.status(health.status === 'ok' ? 200 : 503).json(health);
+  });
 }

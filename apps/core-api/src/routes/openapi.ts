@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import express, { Router } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { GuardedRoutes } from '../guarded-routes.js';
 import { openApiDocument } from '../openapi/document.js';
+import type { RouteName } from '../route-access.js';
 
 /** The viewer's own files, from its package: nothing is fetched from anywhere else. */
 const viewer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-const viewerFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+const viewerFiles = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const;
 
 const page = `<!doctype html>
 <html lang="en">
@@ -31,39 +31,24 @@ const pageHeaders = {
 } as const;
 
 /** What the API is, for programs and for people. */
-export function openApiRoutes(version: string): Router {
-  const router = Router();
+export function openApiRoutes(routes: GuardedRoutes<RouteName>, version: string): void {
   const document = openApiDocument(version);
 
-  router
-    .route('/openapi.json')
-    .get((_request, response) => {
-      response.json(document);
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  router
-    .route('/docs')
-    .get((_request, response) => {
-      response.set(pageHeaders).type('html').send(page);
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  router
-    .route('/docs/show.js')
-    .get((_request, response) => {
-      response.set(pageHeaders).type('js').send(show);
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  const files = express.static(viewer, {
-    index: false,
-    setHeaders: (response) => void response.setHeader('x-content-type-options', 'nosniff'),
-  });
-  router.use('/docs', (request, response, next) => {
-    if (viewerFiles.includes(request.path.slice(1))) files(request, response, next);
-    else next();
+  routes.on('GET /openapi.json', (_request, response) => {
+    response.json(document);
   });
 
-  return router;
+  routes.on('GET /docs', (_request, response) => {
+    response.set(pageHeaders).type('html').send(page);
+  });
+
+  routes.on('GET /docs/show.js', (_request, response) => {
+    response.set(pageHeaders).type('js').send(show);
+  });
+
+  for (const file of viewerFiles) {
+    routes.on(`GET /docs/${file}`, (_request, response) => {
+      response.sendFile(file, { root: viewer });
+    });
+  }
 }

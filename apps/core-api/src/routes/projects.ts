@@ -1,47 +1,35 @@
+import { execScopeOf } from '@secbox/access';
 import {
   parseProjectId,
-  parseTenantId,
   projectDeletionQuerySchema,
   projectListQuerySchema,
   type ProjectDeletionQuery,
   type ProjectListQuery,
 } from '@secbox/contracts';
 import type { Retention } from '@secbox/retention';
-import { Router } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { GuardedRoutes } from '../guarded-routes.js';
 import { queryReader } from '../read-query.js';
-import { callersTenant } from '../tenant.js';
+import type { RouteName } from '../route-access.js';
 
 /** Projects, and how their files end. */
-export function projectRoutes(retention: Pick<Retention, 'projects' | 'removeProject' | 'run'>): Router {
-  const router = Router();
+export function projectRoutes(
+  routes: GuardedRoutes<RouteName>,
+  retention: Pick<Retention, 'projects' | 'removeProject' | 'run'>,
+): void {
   const readList = queryReader<ProjectListQuery>(projectListQuerySchema);
   const readDeletion = queryReader<ProjectDeletionQuery>(projectDeletionQuerySchema);
-  const tenant = () => parseTenantId(callersTenant());
 
-  router
-    .route('/projects')
-    .get(async (request, response) => {
-      response.json(await retention.projects(tenant(), readList(request)));
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
+  routes.on('GET /projects', async (request, response, caller) => {
+    response.json(await retention.projects(execScopeOf(caller), readList(request)));
+  });
 
-  router
-    .route('/projects/:projectId')
-    .delete(async (request, response) => {
-      const projectId = parseProjectId(request.params.projectId);
-      const cancel = readDeletion(request).cancel === 'true';
-      // Callers are not told apart yet.
-      response.json(await retention.removeProject({ tenant: tenant(), projectId }, { by: null, cancel }));
-    })
-    .all(methodNotAllowed('DELETE'));
+  routes.on('DELETE /projects/{project_id}', async (request, response, { tenant, actor: by }) => {
+    const projectId = parseProjectId(String(request.params['project_id']));
+    const cancel = readDeletion(request).cancel === 'true';
+    response.json(await retention.removeProject({ tenant, projectId }, { by, cancel }));
+  });
 
-  router
-    .route('/retention/run')
-    .post(async (_request, response) => {
-      response.json(await retention.run());
-    })
-    .all(methodNotAllowed('POST'));
-
-  return router;
+  routes.on('POST /retention/run', async (_request, response) => {
+    response.json(await retention.run());
+  });
 }

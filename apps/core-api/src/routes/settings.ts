@@ -1,8 +1,9 @@
 import { SecboxError } from '@secbox/contracts';
-import { Router, type Request, type Response } from 'express';
-import { methodNotAllowed } from '../answer-errors.js';
+import type { Request } from 'express';
 import type { CurrentSettings } from '../current-settings.js';
+import type { GuardedRoutes } from '../guarded-routes.js';
 import { jsonBody } from '../json-body.js';
+import type { RouteName } from '../route-access.js';
 
 export interface SettingsRoutesOptions {
   readonly settings: CurrentSettings;
@@ -12,36 +13,34 @@ export interface SettingsRoutesOptions {
 const defaultPage = 20;
 const largestPage = 100;
 
-export function settingsRoutes({ settings, maxBodyBytes }: SettingsRoutesOptions): Router {
-  const router = Router();
-  const readBody = jsonBody(maxBodyBytes);
+export function settingsRoutes(
+  routes: GuardedRoutes<RouteName>,
+  { settings, maxBodyBytes }: SettingsRoutesOptions,
+): void {
+  routes.on('GET /settings', (_request, response) => {
+    const current = settings.get();
+    response.setHeader('etag', etagOf(current.version)).json(current);
+  });
 
-  router
-    .route('/settings')
-    .get((_request, response) => {
-      const current = settings.get();
-      response.setHeader('etag', etagOf(current.version)).json(current);
-    })
-    .put(readBody, async (request: Request, response: Response) => {
-      const stored = await settings.put(request.body, replacedVersion(request));
+  routes.on(
+    'PUT /settings',
+    async (request, response, { actor }) => {
+      const by = { actor, address: request.ip ?? null };
+      const stored = await settings.put(request.body, replacedVersion(request), by);
       response.setHeader('etag', etagOf(stored.version)).json(stored);
-    })
-    .all(methodNotAllowed('GET', 'HEAD', 'PUT'));
+    },
+    jsonBody(maxBodyBytes),
+  );
 
-  router
-    .route('/settings/history')
-    .get(async (request, response) => {
-      const limit = wholeNumber(request, 'limit', 1, largestPage) ?? defaultPage;
-      const versions = await settings.history(
-        limit,
-        wholeNumber(request, 'before', 1, Number.MAX_SAFE_INTEGER),
-      );
-      const last = versions.at(-1)?.version;
-      response.json({ versions, next_before: versions.length === limit && last !== 1 ? last : null });
-    })
-    .all(methodNotAllowed('GET', 'HEAD'));
-
-  return router;
+  routes.on('GET /settings/history', async (request, response) => {
+    const limit = wholeNumber(request, 'limit', 1, largestPage) ?? defaultPage;
+    const versions = await settings.history(
+      limit,
+      wholeNumber(request, 'before', 1, Number.MAX_SAFE_INTEGER),
+    );
+    const last = versions.at(-1)?.version;
+    response.json({ versions, next_before: versions.length === limit && last !== 1 ? last : null });
+  });
 }
 
 function etagOf(version: number): string {

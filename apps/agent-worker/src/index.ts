@@ -1,0 +1,2 @@
+export { ConfigError, readWorkerConfig, workerVariables, type WorkerConfig } from './config.js';
+export { SkillsProvider, type SkillsProviderOptions } from './skills-provider.js';

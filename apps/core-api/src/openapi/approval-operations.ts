@@ -1,0 +1,115 @@
+import { approvalListQuerySchema } from '@secbox/contracts';
+import { download, onePage, rangeHeaders, unavailable } from './common-answers.js';
+import type { Operation } from './operation.js';
+
+/** Code, and what waits for a human's word. */
+export const approvalOperations: readonly Operation[] = [
+  {
+    method: 'post',
+    path: '/run_code',
+    id: 'runCode',
+    tag: 'execs',
+    summary: 'Run code in a fresh sandbox, and hear how dangerous it looks',
+    query: { properties: { wait: { type: 'string', enum: ['true', 'false'], default: 'true' } } },
+    headers: {
+      Prefer: { description: '`respond-async` answers at once, `wait=N` after N seconds at the latest.' },
+      'Idempotency-Key': { description: 'The same request under the same key is one exec.' },
+    },
+    body: 'RunCodeRequest',
+    answers: {
+      200: { description: 'What came of it.', schema: 'RunCodeAnswer' },
+      202: { description: 'It is under way, or waits for a human to agree.', schema: 'RunCodeAnswer' },
+    },
+    errors: {
+      400: 'The request is not valid.',
+      403: 'It asks for more than a ceiling allows.',
+      413: 'The body is too large.',
+      415: 'The body is not JSON.',
+      422: 'The key was used for another request.',
+      429: 'Too many execs wait already.',
+      503: 'The engine or the database does not answer.',
+    },
+  },
+  {
+    method: 'get',
+    path: '/run_code/{exec_id}',
+    id: 'getCodeRun',
+    tag: 'execs',
+    summary: 'Get what came of code that was run',
+    answers: { 200: { description: 'What came of it so far.', schema: 'RunCodeAnswer' } },
+    errors: {
+      400: 'The id is not one.',
+      404: 'There is no such exec, or it is not a run of code.',
+      ...unavailable,
+    },
+  },
+  {
+    method: 'get',
+    path: '/approvals',
+    id: 'listApprovals',
+    tag: 'approvals',
+    summary: 'List what waits, or waited, for a human to agree, newest first',
+    query: approvalListQuerySchema,
+    answers: onePage('ApprovalPage'),
+    errors: { 400: 'A parameter is not valid.', ...unavailable },
+  },
+  {
+    method: 'get',
+    path: '/approvals/live',
+    id: 'followApprovals',
+    tag: 'approvals',
+    summary: 'Follow what waits, and decide, over a WebSocket',
+    headers: {
+      Upgrade: { description: '`websocket`.' },
+      'Sec-WebSocket-Protocol': {
+        description: '`secbox.approvals.v1`; with `secbox.key.<key>` beside it where no header can be sent.',
+      },
+    },
+    answers: { 101: { description: 'The line is open.', nothing: true } },
+    errors: { 426: 'It asks for no WebSocket.', 429: 'Too many follow already.', ...unavailable },
+  },
+  {
+    method: 'get',
+    path: '/approvals/{approval_id}',
+    id: 'getApproval',
+    tag: 'approvals',
+    summary: 'See exactly what will run if it is approved',
+    answers: { 200: { description: 'The approval.', schema: 'Approval' } },
+    errors: { 400: 'The id is not one.', 404: 'There is no such approval.', ...unavailable },
+  },
+  {
+    method: 'get',
+    path: '/approvals/{approval_id}/inputs/{path}',
+    id: 'getApprovalInput',
+    tag: 'approvals',
+    summary: 'Download all that an input holds which the exec would see',
+    headers: rangeHeaders,
+    answers: download(['*/*']),
+    errors: {
+      400: 'The id or the path is not one.',
+      404: 'There is no such approval, or it shows no such input, or that is secret.',
+      410: 'The content is not kept any more.',
+      416: 'There is no such range.',
+      ...unavailable,
+    },
+  },
+  {
+    method: 'post',
+    path: '/approvals/{approval_id}/decision',
+    id: 'decideApproval',
+    tag: 'approvals',
+    summary: 'Approve or deny what was seen, once',
+    body: 'ApprovalDecision',
+    answers: { 200: { description: 'The approval as it is now.', schema: 'Approval' } },
+    errors: {
+      400: 'The request is not valid.',
+      403: 'The key is the one that asked for the exec.',
+      404: 'There is no such approval.',
+      409: 'It was decided before, or plan_hash is of something else.',
+      410: 'It has expired.',
+      413: 'The body is too large.',
+      415: 'The body is not JSON.',
+      ...unavailable,
+    },
+  },
+];
