@@ -16,6 +16,12 @@ export const COMMON_WORD = 'print';
 export const RARE_WORD = 'zanzibar';
 /** Every so many rows one has the rare word, at any number of rows. */
 const RARE_TIMES = 7;
+/** So many are not over. */
+const RUNNING = 4;
+/** One of so many is of another tenant, in which every word is as common. */
+const OTHER_TENANT_EVERY = 20;
+export const OTHER_TENANT = 'acme';
+const TEAMS = 10;
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2024, 0, 1);
@@ -103,7 +109,9 @@ export const actorOf = (n) => `worker-${Math.floor(random(n * 13) * ACTORS)}`;
 export function rowOf(n, rows) {
   const made = createdAt(n, rows);
   const duration = Math.floor(20 + 2000 * random(n * 17) ** 4);
-  const status = pick(STATUSES, n * 19);
+  const running = n % Math.floor(rows / RUNNING) === 2;
+  const status = running ? 'running' : pick(STATUSES, n * 19);
+  const user = n % 2 === 0 ? `team-${n % TEAMS}-${hex(n).slice(0, 3)}` : null;
   const words = Array.from({ length: 8 }, (_, w) => pick(WORDS, n * 23 + w));
   if (n % Math.floor(rows / RARE_TIMES) === 1) words.push(RARE_WORD);
   const execId = execIdOf(n);
@@ -111,7 +119,7 @@ export function rowOf(n, rows) {
   return {
     seq: made.getTime() * 1000,
     exec_id: execId,
-    tenant: 'default',
+    tenant: n % OTHER_TENANT_EVERY === 7 ? OTHER_TENANT : 'default',
     actor: actorOf(n),
     project_id: project,
     task_id: taskOf(n),
@@ -131,7 +139,7 @@ export function rowOf(n, rows) {
     request_hash: hex(n).repeat(8),
     plan_hash: hex(n + 5).repeat(8),
     status,
-    exit_code: status === 'succeeded' ? 0 : 1,
+    exit_code: running ? null : status === 'succeeded' ? 0 : 1,
     signal: null,
     oom: 0,
     error_reason: null,
@@ -139,13 +147,15 @@ export function rowOf(n, rows) {
     started_at: new Date(made.getTime() + 5).toISOString(),
     queue_ms: 5,
     start_mode: 'cold',
-    ended_at: new Date(made.getTime() + 5 + duration).toISOString(),
-    duration_ms: duration,
+    ended_at: running ? null : new Date(made.getTime() + 5 + duration).toISOString(),
+    duration_ms: running ? null : duration,
     stdout_truncated: 0,
     stderr_truncated: 0,
     artifacts_truncated: 0,
     cpu_ms: Math.floor(duration / 3),
     peak_memory_bytes: 8_000_000,
+    user_id: user,
+    agent_id: user === null ? null : 'agent',
     command: `python -c ${words.join(' ')}`,
   };
 }

@@ -11,11 +11,20 @@
  * @returns {Summary}
  */
 export function summarize(name, times) {
+  const [p50 = Number.NaN, p95 = Number.NaN] = percentiles(times, [0.5, 0.95]);
+  return { name, p50, p95 };
+}
+
+/**
+ * @param {readonly number[]} times
+ * @param {readonly number[]} shares such as 0.95
+ * @returns {number[]}
+ */
+export function percentiles(times, shares) {
   const sorted = [...times].sort((a, b) => a - b);
-  /** @param {number} share */
-  const at = (share) =>
-    round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN);
-  return { name, p50: at(0.5), p95: at(0.95) };
+  return shares.map((share) =>
+    round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN),
+  );
 }
 
 /** @param {readonly Summary[]} summaries */
