@@ -34,14 +34,14 @@ export async function runJest({ root, env, signal, progress, layer, jestArgument
   const step = progress.step('tests');
   step.say('running');
   const files = { done: 0 };
-  const { lines } = await runProgram(process.execPath, args, {
+  // One layer is run by someone who wants to watch it.
+  const tell = layer === undefined ? failuresOnly(progress.note) : progress.note;
+  await runProgram(process.execPath, args, {
     cwd: root,
     env,
     signal,
-    keptLines: 20_000,
     onLine(line) {
-      // One layer is run by someone who wants to watch it.
-      if (layer !== undefined) progress.note(line);
+      tell(line);
       if (!/^(PASS|FAIL) /.test(line)) return;
       files.done += 1;
       step.say(`running: ${files.done} files done`);
@@ -52,9 +52,25 @@ export async function runJest({ root, env, signal, progress, layer, jestArgument
     step.done(`${score.passed} passed${score.skipped === 0 ? '' : `, ${score.skipped} skipped`}`);
   } else {
     step.failed();
-    progress.note(layer === undefined ? lines.join('\n') : score.reason);
+    progress.note(score.reason);
   }
   return score;
+}
+
+/**
+ * Of what jest prints, each file that failed, whole and at once, and its account at the end.
+ *
+ * @param {(line: string) => void} tell
+ * @returns {(line: string) => void}
+ */
+export function failuresOnly(tell) {
+  const telling = { now: false };
+  return (line) => {
+    // The summary says all failures a second time.
+    if (/^(PASS |Summary of all failing tests)/.test(line)) telling.now = false;
+    else if (/^(FAIL |Test Suites: )/.test(line)) telling.now = true;
+    if (telling.now) tell(line);
+  };
 }
 
 /**

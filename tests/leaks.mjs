@@ -90,7 +90,20 @@ async function detach(temporary) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   const left = loopDevicesOf(temporary);
   for (const { device } of left) spawnSync('losetup', ['--detach', device], { stdio: 'ignore' });
-  return left.map(({ device, file }) => `loop device ${device} of ${file}`);
+  return left.map(({ device, file }) => `loop device ${device} of ${file}${holdersOf(device)}`);
+}
+
+/**
+ * A container has mounts of its own: its processes keep a disk that is mounted nowhere else.
+ *
+ * @param {string} device
+ * @returns {string} who has it mounted, for a line about it
+ */
+function holdersOf(device) {
+  const holders = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && readIfThere(`/proc/${name}/mountinfo`).includes(` ${device} `))
+    .map((pid) => `${pid} (${readIfThere(`/proc/${pid}/comm`).trim()})`);
+  return holders.length === 0 ? '' : `, mounted for ${holders.join(', ')}`;
 }
 
 /**
@@ -107,10 +120,17 @@ export function loopDevicesOf(folder) {
 
 /** @param {string} device */
 function backingFile(device) {
+  return readIfThere(`/sys/block/${device}/loop/backing_file`).trim();
+}
+
+/**
+ * @param {string} file of a device or process that may be gone
+ * @returns {string}
+ */
+function readIfThere(file) {
   try {
-    return readFileSync(`/sys/block/${device}/loop/backing_file`, 'utf8').trim();
+    return readFileSync(file, 'utf8');
   } catch {
-    // Not attached.
     return '';
   }
 }

@@ -4,11 +4,17 @@ import path from 'node:path';
 import { canUseApt } from '../docker/setup/apt.mjs';
 import { engineMode } from '../docker/setup/engine.mjs';
 import { describeFailure, Interrupted, runCommand } from '../docker/setup/failure.mjs';
-import { checkNode, inStep, prepareAll, preparePackages } from '../docker/setup/prepare.mjs';
+import {
+  checkNode,
+  inStep,
+  prepareAll,
+  prepareDataImage,
+  preparePackages,
+} from '../docker/setup/prepare.mjs';
 import { enginePaths, stopPrivateEngine } from '../docker/setup/private-engine.mjs';
 import { createProgress } from '../docker/setup/progress.mjs';
 import { obtainRunsc } from '../docker/setup/runsc.mjs';
-import { engineEnvironment } from '../docker/setup/serve.mjs';
+import { engineEnvironment, mountsEnvironment, subprocessEnvironment } from '../docker/setup/serve.mjs';
 import { dataFolder, repositoryRoot } from '../docker/setup/settings.mjs';
 import { runJest } from './jest-run.mjs';
 import { endLeaks } from './leaks.mjs';
@@ -66,7 +72,7 @@ async function runAll(layer, jestArguments, signal) {
   const temporary = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'sbt-')));
   // Some tests look at permissions as another user, who must come as far as their own folder.
   chmodSync(temporary, 0o711);
-  /** @type {{ engine?: Engine }} */
+  /** @type {{ engine?: Engine, mountsProgram?: string | undefined, subprocessProgram?: string | undefined }} */
   const found = {};
   /** @type {Score[]} */
   const scores = [];
@@ -74,7 +80,13 @@ async function runAll(layer, jestArguments, signal) {
     if (layer !== undefined && WITHOUT_ENGINE.includes(layer))
       await preparePackages({ env, signal, progress });
     else {
-      await prepareAll({ env, signal, progress, onEngine: (engine) => (found.engine = engine) });
+      const onEngine = (/** @type {Engine} */ engine) => (found.engine = engine);
+      // What is off unless it is asked for is tested, too; each service of a test asks for itself.
+      const asking = { ...env, SECBOX_SUBPROCESS: 'on' };
+      const prepared = await prepareAll({ env: asking, signal, progress, onEngine });
+      found.mountsProgram = prepared.mountsProgram;
+      found.subprocessProgram = prepared.subprocessProgram;
+      await prepareDataImage(prepared, { env, signal, progress });
       await prepareRunsc({ env, signal, progress });
     }
 
@@ -85,6 +97,8 @@ async function runAll(layer, jestArguments, signal) {
       const testEnvironment = {
         ...env,
         ...(found.engine === undefined ? {} : engineEnvironment(found.engine.endpoint)),
+        ...mountsEnvironment(found.mountsProgram),
+        ...subprocessEnvironment(found.subprocessProgram),
         SECBOX_TEST: '1',
         TMPDIR: temporary,
         TEMP: temporary,

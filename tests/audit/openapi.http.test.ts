@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { initialize } from '../mcp/initialize.js';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
+import { fileExamples } from './file-examples.js';
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
@@ -26,6 +28,7 @@ beforeAll(async () => {
     },
   );
   execId = id;
+  for (const { path, init } of fileExamples.before) await fetch(`${service.url}${path}`, init);
 });
 afterAll(() => service.close());
 
@@ -36,7 +39,16 @@ async function expectAsDocumented(
   init: RequestInit = {},
   query = '',
 ): Promise<void> {
-  const url = `${service.url}${path.replace('{exec_id}', execId).replace('{path}', 'a').replace('{project_id}', 'gone')}${query}`;
+  const url =
+    `${service.url}${path.replace('{exec_id}', execId).replace('{path}', 'a').replace('{key_id}', execId).replace('{skill_id}', 'json.query')}${query}`
+      .replace('{userId}', 'u')
+      .replace('{agentId}', 'a')
+      .replace('{skillId}', 's')
+      .replace('{trashId}', execId)
+      .replace('{approval_id}', execId)
+      .replace('{version}', '0'.repeat(64))
+      .replace('{project_id}', 'p')
+      .replace('{area}', 'inputs');
   const response = await fetch(url, { ...init, method: method.toUpperCase() });
   const content = document.paths[path]?.[method]?.responses?.[response.status]?.content;
   if (!content) throw new Error(`${method} ${path} does not document ${response.status}`);
@@ -81,13 +93,52 @@ const calls = (
     ['get', '/sandbox/execs/{exec_id}/inputs/{path}'],
     ['get', '/sandbox/execs/{exec_id}/stdout'],
     ['get', '/sandbox/execs/{exec_id}/stderr'],
+    ['post', '/run_code', json({ code: 'import os; print(1)', language: 'python', timeout: 20 })],
+    ['post', '/run_code', json({ code: 'true', language: 'bash' }, { prefer: 'respond-async' })],
+    ['post', '/run_code', json({ code: 'x', language: 'cobol' })],
+    ['get', '/run_code/{exec_id}'],
+    ['get', '/approvals'],
+    ['get', '/approvals', {}, '?state=lost'],
+    ['get', '/approvals/live'],
+    ['get', '/approvals/{approval_id}'],
+    ['get', '/approvals/{approval_id}/inputs/{path}'],
+    ['post', '/approvals/{approval_id}/decision', json({ decision: 'approve' })],
+    [
+      'post',
+      '/approvals/{approval_id}/decision',
+      json({ decision: 'deny', plan_hash: '0'.repeat(64), reason: 'because' }),
+    ],
+    ['get', '/skills'],
+    ['get', '/skills', {}, '?valid=no'],
+    ['get', '/skills/{skill_id}'],
+    ['get', '/skills/{skill_id}/files'],
+    ['post', '/skills/{skill_id}/invoke', json({ inputs: { document: 1, filter: '.' } })],
+    ['post', '/skills/{skill_id}/invoke', json({}, { prefer: 'respond-async' })],
+    [
+      'post',
+      '/skills/{skill_id}/invoke',
+      json({ inputs: { document: 1, filter: '.' } }, { prefer: 'wait=0' }),
+    ],
+    ['get', '/skills/{skill_id}/execs/{exec_id}'],
+    ['post', '/mcp', json(initialize, { accept: 'application/json, text/event-stream' })],
+    ['post', '/mcp', json({ jsonrpc: '2.0', id: 1, method: 'ping' })],
+    ['get', '/mcp'],
+    ['delete', '/mcp', { headers: { 'mcp-session-id': 'none' } }],
     ['get', '/projects'],
-    ['delete', '/projects/{project_id}'],
     ['post', '/retention/run'],
     ['get', '/settings'],
     ['put', '/settings', json({ policy: { values: { pids: 100 } } }, { 'if-match': '"0"' })],
     ['put', '/settings', json({})],
     ['get', '/settings/history'],
+    ['post', '/keys', json({ roles: ['worker'], label: 'x', user_patterns: ['a*'] })],
+    ['post', '/keys', json({ roles: [] })],
+    ['get', '/keys'],
+    ['delete', '/keys/{key_id}'],
+    ['get', '/audit/events'],
+    ['get', '/audit/events', {}, '?scope=installation&limit=1'],
+    ['get', '/metrics'],
+    ...fileExamples.calls,
+    ['delete', '/projects/{project_id}'],
     ['get', '/healthz'],
     ['get', '/sandbox/health'],
   ] as [string, string, RequestInit?, string?][]

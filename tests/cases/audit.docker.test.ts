@@ -90,6 +90,8 @@ async function filesWithTraces(): Promise<string[]> {
   const names = await readdir(service.dataDir, { recursive: true, withFileTypes: true });
   for (const entry of names.filter((each) => each.isFile())) {
     const path = join(entry.parentPath, entry.name);
+    // Of nobody yet, and made at any moment.
+    if (entry.parentPath.endsWith('/spare-disk')) continue;
     // What the program writes into its own work folder is its own affair.
     if (path.endsWith('/secret/inputs/key') || entry.name === 'disk.img') continue;
     if (tracesIn(await readFile(path, 'latin1')).length > 0) found.push(path);
@@ -147,4 +149,22 @@ test('case 67: secrets in env, stdin and a marked input are in no database, log,
   expect(await filesWithTraces()).toEqual([]);
   service = await startRunningService({}, service.dataDir);
   await containersGone(service.dataDir);
+});
+
+test('case 68: newlines and ANSI escapes in a command or a URL are still one log line each', async () => {
+  const before = service.log().length;
+  const forged = '{"time":"now","level":"error","event":"forged"}';
+  const script = `true\n${forged}\r\n\u001b[2J\u001b]0;title\u0007\u2028${forged}`;
+  const answer = await post({ ...shell(script), task_ref: { task_id: `t\n${forged}\u001b[31m` } });
+  expect(answer.body.args[1]).toBe(script);
+  await post(shell('exit 3', { env: { ['A\n']: '\u001b' } }));
+  await post(`{"\n${forged}`);
+  await fetch(`${service.url}/%0a${encodeURIComponent(forged)}%1b[2J`);
+  const lines = service.log().slice(before).split('\n').filter(Boolean);
+  expect(lines.length).toBeGreaterThan(4);
+  for (const line of lines) {
+    expect((JSON.parse(line) as { event: string }).event).not.toBe('forged');
+    // eslint-disable-next-line no-control-regex -- these are what must not be there
+    expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028]/);
+  }
 });

@@ -11,4 +11,9 @@ started must run, none may run twice, and nothing may be left.
   --seed S    which ones, and when what happens (a new one each time)
 `;
 
-await loadCommand({ help: HELP, suite: 'tests/chaos/chaos.docker.test.ts', execs: 200, variables: 'CHAOS' });
+await loadCommand({
+  help: HELP,
+  suite: 'tests/chaos/chaos.docker.test.ts',
+  size: { option: 'execs', usual: 200 },
+  variables: 'CHAOS',
+});

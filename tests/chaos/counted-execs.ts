@@ -5,7 +5,10 @@ import type { SeededRandom } from '../soak/seeded-random.js';
 export interface CountedLoad {
   /** Where the server is at this moment; it comes back elsewhere after it was killed. */
   readonly url: () => string;
+  /** At least. */
   readonly execs: number;
+  /** Whether more are to be sent, although so many were. */
+  readonly more: () => boolean;
   readonly atOnce: number;
   readonly name: string;
   readonly random: SeededRandom;
@@ -21,16 +24,18 @@ const projects = 5;
 export async function runCountedExecs({
   url,
   execs,
+  more,
   atOnce,
   name,
   random,
   onDone,
 }: CountedLoad): Promise<ExecAnswer[]> {
-  const waiting = Array.from({ length: execs }, (_, n) => ({
-    file: `${name}-${n}`,
-    project: `chaos-${random.between(1, projects)}`,
-    sleep: random.next() * 0.6,
-  })).values();
+  const waiting = (function* execsToSend() {
+    for (let n = 0; n < execs || more(); n += 1) {
+      const project = `chaos-${random.between(1, projects)}`;
+      yield { file: `${name}-${n}`, project, sleep: random.next() * 0.6 };
+    }
+  })();
   const answers: ExecAnswer[] = [];
   const worker = async () => {
     for (const { file, project, sleep } of waiting) {

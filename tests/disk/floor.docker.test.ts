@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileAppears } from '../exec/file-appears.js';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
 import { onLinuxAsRoot } from './host-view.js';
 import { putSandboxSettings } from './put-settings.js';
-import { makeSmallDisk, type SmallDisk } from './small-disk.js';
+import { fillDisk, makeSmallDisk, type SmallDisk } from './small-disk.js';
 
 const whereDisksAre = onLinuxAsRoot ? describe : describe.skip;
 
@@ -83,6 +84,34 @@ whereDisksAre('a disk that fills up (case 33)', () => {
     await putSandboxSettings(service.url, { min_free_mb: 10, project_work_mb: 2048 });
     expect((await service.shell('rm fill; sync; echo removed')).stdout).toBe('removed\n');
     while ((await free()) < 2 * floor * mebibyte) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
+  test('who waits meanwhile, in a project that has no disk yet, does not end, and runs when there is room', async () => {
+    const names = ['a', 'b', 'c'];
+    await putSandboxSettings(service.url, {
+      min_free_mb: floor,
+      project_work_mb: 64,
+      max_concurrent_execs: names.length,
+    });
+    const running = names.map((name) => service.shell(`touch ${name}; sleep 300`, { project_id: 'running' }));
+    for (const name of names) await fileAppears(join(disk.path, 'workspace/projects/running/work', name));
+    const waiting = names.map((name) => service.shell('echo ran', { project_id: name }));
+    const queued = async () => {
+      const list = await fetch(`${service.url}/sandbox/execs?status=queued`);
+      return ((await list.json()) as { execs: unknown[] }).execs.length;
+    };
+    while ((await queued()) < waiting.length) await new Promise((resolve) => setTimeout(resolve, 20));
+    const filler = join(disk.path, 'filler');
+    await fillDisk(filler);
+    // They are ended for room, so that all who wait have their turn and find none.
+    for (const ended of await Promise.all(running))
+      expect(ended.error_reason).toMatch(/^ended to keep the server's disk from filling up/);
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(await queued()).toBe(waiting.length);
+    for (const name of names) expect(existsSync(join(disk.path, 'workspace/disks', name))).toBe(false);
+    await rm(filler);
+    for (const answer of await Promise.all(waiting))
+      expect(answer).toMatchObject({ status: 'succeeded', stdout: 'ran\n' });
   });
 
   test('so fast that it is full at once: it is ended, and every row is written in the end', async () => {

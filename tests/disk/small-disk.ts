@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm, truncate, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -27,4 +27,26 @@ export async function makeSmallDisk(bytes: number): Promise<SmallDisk> {
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** To the last byte, with a file that gives it back when it is removed. */
+export async function fillDisk(path: string): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    // What the kernel kept back for the way to the blocks is free again once they have their place.
+    for (const bytes of [4 * 1024 ** 2, 4096, 4096, 1, 1]) {
+      await writeUntilFull(file, Buffer.alloc(bytes));
+      await file.sync();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeUntilFull(file: FileHandle, block: Buffer): Promise<void> {
+  try {
+    for (;;) await file.write(block);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOSPC') throw error;
+  }
 }

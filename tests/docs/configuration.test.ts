@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readWorkerConfig, workerVariables } from '@secbox/agent-worker';
 import { configVariables, readConfig } from '@secbox/core-api';
 
 const root = new URL('../../', import.meta.url);
@@ -43,6 +44,10 @@ test('the documented defaults are the real ones', () => {
   expect(written).toMatchObject({
     PORT: String(defaults.port),
     SECBOX_HOST: defaults.host,
+    SECBOX_AUTH: defaults.auth,
+    SECBOX_DEV_KEY: defaults.developmentKey ? 'on' : 'off',
+    SECBOX_TRUST_PROXY: defaults.trustProxy === false ? 'off' : 'on',
+    SECBOX_BODY_TIMEOUT_MS: String(defaults.bodyTimeoutMs),
     SECBOX_SANDBOX_IMAGE: defaults.sandboxImage,
     SECBOX_MAX_CONCURRENT_EXECS: String(defaults.maxConcurrentExecs),
     SECBOX_MAX_QUEUED_EXECS: String(defaults.maxQueuedExecs),
@@ -52,5 +57,20 @@ test('the documented defaults are the real ones', () => {
     SECBOX_LOG_FORMAT: defaults.logFormat,
     SECBOX_ENGINE_ADAPTER: defaults.engineAdapter,
     SECBOX_ENGINE_SOURCE: defaults.engineSource,
+  });
+});
+
+test("the worker's README has the variables that it reads", () => {
+  const page = readFileSync(new URL('apps/agent-worker/README.md', root), 'utf8');
+  const rows = [...page.matchAll(/^\| `(SECBOX_\w+)` +\| (\S+) +\| (.{20,}) \|$/gm)];
+  expect(rows.map(([, name]) => name)).toEqual([...workerVariables]);
+  const { url, naming, pollMs } = readWorkerConfig({}, () => '');
+  const fallbacks = Object.fromEntries(
+    rows.map(([, name = '', fallback = '']) => [name, fallback.replaceAll('`', '')]),
+  );
+  expect(fallbacks).toMatchObject({
+    SECBOX_URL: url,
+    SECBOX_TOOL_NAMES: naming,
+    SECBOX_SKILLS_POLL_MS: String(pollMs),
   });
 });

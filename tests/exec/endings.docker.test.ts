@@ -151,6 +151,11 @@ describe('how an exec ends', () => {
     expect(answer.peak_memory_bytes).toBeLessThan(1024 ** 3);
   });
 
+  test('a script runs in a login shell, with the path of a user', async () => {
+    const { stdout } = await service.shell('shopt -q login_shell && echo "$PATH"');
+    expect(stdout).toBe('/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games\n');
+  });
+
   test('a program that does not read its stdin is not held up by it', async () => {
     const answer = await service.shell('exec <&-; echo done', { exec: { stdin: 'x'.repeat(1_000_000) } });
     expect(answer).toMatchObject({ status: 'succeeded', stdout: 'done\n' });

@@ -42,6 +42,12 @@ async function call(method: string, path: string, body?: unknown): Promise<ExecA
   return (await response.json()) as ExecAnswer;
 }
 
+/** Waits until what it printed is on our side. */
+async function printed(execId: string, text: string): Promise<void> {
+  const stdout = async () => (await fetch(`${service.url}/sandbox/execs/${execId}/stdout`)).text();
+  while ((await stdout()) !== text) await new Promise((done) => setTimeout(done, 20));
+}
+
 describe('an engine in trouble', () => {
   test('that does not answer a start: the exec can be cancelled, and the service stops', async () => {
     engine.swallow(/^POST [^ ]*\/start/);
@@ -103,10 +109,16 @@ describe('an engine in trouble', () => {
   );
 
   test('whose stream breaks: the exec failed with a reason, and its container is gone', async () => {
-    const running = service.shell('echo begun; touch begun; sleep 250');
-    await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));
+    const { exec_id: execId } = await call(
+      'POST',
+      '/sandbox/execs?wait=false',
+      shell('echo begun; sleep 250'),
+    );
+    await printed(execId, 'begun\n');
     engine.cutAttached();
-    const answer = await running;
+    const ended = await fetch(`${service.url}/sandbox/execs/${execId}/events`);
+    await ended.text();
+    const answer = await call('GET', `/sandbox/execs/${execId}`);
     expect(answer).toMatchObject({ status: 'failed', exit_code: null, stdout: 'begun\n' });
     expect(answer.error_reason).toContain('could not be heard');
     await containersGone(service.dataDir);
@@ -117,9 +129,7 @@ describe('an engine in trouble', () => {
       const script = 'echo early; echo x > /workspace/artifacts/x; touch begun; sleep 250';
       const { exec_id: execId } = await call('POST', '/sandbox/execs?wait=false', shell(script));
       await fileAppears(join(service.dataDir, 'workspace/projects/p/work/begun'));
-      // What it printed is on our side.
-      const printed = async () => (await fetch(`${service.url}/sandbox/execs/${execId}/stdout`)).text();
-      while ((await printed()) !== 'early\n') await new Promise((done) => setTimeout(done, 20));
+      await printed(execId, 'early\n');
       engine.vanish(true);
       while (!service.log().includes('exec.container_uncertain'))
         await new Promise((done) => setTimeout(done, 20));

@@ -7,13 +7,21 @@ export interface ListedContainer {
   readonly Labels: Readonly<Record<string, string>>;
 }
 
-const engine = () => new EngineApi({ host: process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock' });
+const engine = (host = process.env['DOCKER_HOST'] ?? 'unix:///var/run/docker.sock') =>
+  new EngineApi({ host });
+const filtersOf = (dataDir: string) => JSON.stringify({ label: [`secbox.data_dir=${dataDir}`] });
 
-export async function containersOf(dataDir: string): Promise<ListedContainer[]> {
-  const filters = JSON.stringify({ label: [`secbox.data_dir=${dataDir}`] });
-  return (await engine().call('GET', '/containers/json', {
-    query: { all: '1', filters },
+export async function containersOf(dataDir: string, host?: string): Promise<ListedContainer[]> {
+  return (await engine(host).call('GET', '/containers/json', {
+    query: { all: '1', filters: filtersOf(dataDir) },
   })) as ListedContainer[];
+}
+
+export async function volumesOf(dataDir: string, host?: string): Promise<unknown[]> {
+  const { Volumes } = (await engine(host).call('GET', '/volumes', {
+    query: { filters: filtersOf(dataDir) },
+  })) as { readonly Volumes: unknown[] | null };
+  return Volumes ?? [];
 }
 
 export async function inspectContainer(id: string): Promise<Record<string, unknown>> {
@@ -31,7 +39,11 @@ export async function runningContainer(dataDir: string): Promise<ListedContainer
   }
 }
 
-/** Waits until no container of this data folder is left: removal follows the answer. */
+/** Waits until no container of this data folder is left, but for those that wait ahead: removal follows the answer. */
 export async function containersGone(dataDir: string): Promise<void> {
-  while ((await containersOf(dataDir)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (;;) {
+    const left = (await containersOf(dataDir)).filter(({ Labels }) => Labels['secbox'] !== 'pool');
+    if (left.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openPrivateEngine } from '../../docker/setup/engine.mjs';
 import { enginePaths, runningPid, stopPrivateEngine } from '../../docker/setup/private-engine.mjs';
+import { strandedProcesses } from '../../docker/setup/stranded-containers.mjs';
 
 /** An engine of the tests' own, with the sandbox image in it: nobody else notices what happens to it. */
 export interface OwnEngine {
@@ -15,6 +17,8 @@ export interface OwnEngine {
   kill(): Promise<void>;
   /** Brings it up again on what it left. */
   start(): Promise<void>;
+  /** Processes of containers, and of who watches them, that are still there ten seconds after there should be none. */
+  stranded(): Promise<readonly number[]>;
   close(): Promise<void>;
 }
 
@@ -33,7 +37,6 @@ export async function startOwnEngine(): Promise<OwnEngine> {
   };
   const close = async () => {
     await stopPrivateEngine(paths, { signal });
-    await endShims(paths.execRoot);
     await rm(dataDir, { recursive: true });
   };
   try {
@@ -45,29 +48,21 @@ export async function startOwnEngine(): Promise<OwnEngine> {
       pid,
       kill: async () => {
         process.kill(await pid(), 'SIGKILL');
-        while ((await runningPid(paths)) !== undefined) await new Promise((done) => setTimeout(done, 20));
+        while ((await runningPid(paths)) !== undefined) await pause(20);
       },
       start: async () => {
         await open();
+      },
+      stranded: async () => {
+        const deadline = Date.now() + 10_000;
+        while (strandedProcesses(paths).length > 0 && Date.now() < deadline) await pause(50);
+        return strandedProcesses(paths);
       },
       close,
     };
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-/** An engine that was killed leaves behind who watched its containers. */
-async function endShims(execRoot: string): Promise<void> {
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (!command.includes('containerd-shim') || !command.includes(`${execRoot}/`)) continue;
-    try {
-      process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // It ended by itself.
-    }
   }
 }
 

@@ -189,6 +189,23 @@ describe('HTTP', () => {
     expect(await from('http://localhost:8003')).toBe(200);
   });
 
+  test('arguments as long as they may be run, and one byte more is refused', async () => {
+    const withArguments = (bytes: number) => {
+      const script = ['-lc', 'echo ${#*}', '_'];
+      const words: string[] = [];
+      let left = bytes - `${script.join(' ')} `.length;
+      while (left > 0) {
+        const word = 'x'.repeat(Math.min(left, 131_071) - 1);
+        words.push(word);
+        left -= word.length + 1;
+      }
+      return { ...valid, exec: { ...shell, args: [...script, ...words] } };
+    };
+    const most = 1_048_576 - 65_536;
+    expect((await post(withArguments(most))).body).toMatchObject({ status: 'succeeded' });
+    await refused(withArguments(most + 1), 400, 'invalid_request');
+  });
+
   test('a large base64 input is taken, half a character is not, a skill is unknown', async () => {
     const input = { path: 'big', content_base64: Buffer.alloc(700_000, 7).toString('base64') };
     expect((await post({ ...valid, inputs: [input] })).status).toBe(200);
@@ -198,7 +215,7 @@ describe('HTTP', () => {
     );
     const response = await request(service.url).post('/sandbox/execs').type('json').send(half);
     expect([response.status, (response.body as ErrorBody).error.code]).toEqual([400, 'invalid_request']);
-    await refused({ ...valid, skill_id: 'no.such' }, 400, 'invalid_request');
+    await refused({ ...valid, skill_id: 'no.such' }, 404, 'skill_not_found');
   });
 
   test('does not tell what it is made of', async () => {
@@ -219,6 +236,7 @@ describe('GET /sandbox/health', () => {
       runtime: { name: expect.any(String), offered: expect.arrayContaining(['runc']) },
       version: 'test',
       runtime_mode: 'linux',
+      security: { mode: 'STRICT', subprocess: { available: false, why: 'SECBOX_SUBPROCESS is off' } },
       workspace_root_native: `${service.dataDir}/workspace`,
       workspace_writable: true,
       database_writable: true,
@@ -238,8 +256,11 @@ describe('GET /sandbox/health', () => {
           why: expect.anything(),
         },
         artifacts: { kind: 'soft', limit_bytes: 100 * 1024 ** 2, why: expect.anything() },
+        sandbox: { kind: 'soft', limit_bytes: 2 * 1024 ** 3, why: expect.any(String) },
       },
-      strays: { containers: 0, rows: 0, spools: 0, last_sweep_at: null },
+      layers: { road: 'copy', why: expect.any(String) },
+      strays: { containers: 0, rows: 0, spools: 0, mounts: 0, last_sweep_at: null },
+      pool: { warm: false, why: expect.any(String) },
       account: { listening: true, started: expect.any(Number), unaccounted_total: 0, unaccounted: [] },
     });
   });

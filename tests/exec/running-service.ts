@@ -28,7 +28,7 @@ export interface RunningService {
 export async function startRunningService(
   environment: Record<string, string> = {},
   dataDir?: string,
-  options: Pick<ServiceOptions, 'now'> = {},
+  options: Pick<ServiceOptions, 'now' | 'limits'> = {},
 ): Promise<RunningService> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'secbox-')));
   const lines: string[] = [];
@@ -44,6 +44,8 @@ export async function startRunningService(
       DOCKER_CERT_PATH: process.env['DOCKER_CERT_PATH'],
       DOCKER_TLS_VERIFY: process.env['DOCKER_TLS_VERIFY'],
       SECBOX_SHUTDOWN_GRACE_MS: '0',
+      // Who asks is what tests/access/ is about.
+      SECBOX_AUTH: 'off',
       ...environment,
       PORT: '0',
       SECBOX_DATA_DIR: folder,

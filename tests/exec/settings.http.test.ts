@@ -30,8 +30,9 @@ describe('Settings', () => {
   test('are replaced version by version, and every version stays', async () => {
     const first = await put(memory(512), '"0"');
     expect([first.status, first.headers['etag']]).toEqual([200, '"1"']);
-    const second = await put({ sandbox: { max_concurrent_execs: 2 } }, '"1"');
-    expect(second.body).toMatchObject({ version: 2, settings: { sandbox: { max_concurrent_execs: 2 } } });
+    const sandbox = { max_concurrent_execs: 2, python_ahead: false };
+    const second = await put({ sandbox }, '"1"');
+    expect(second.body).toMatchObject({ version: 2, settings: { sandbox } });
     expect((await get('/settings')).body).toEqual(second.body);
     expect((await get('/settings/history')).body).toEqual({
       versions: [second.body, first.body],
@@ -83,6 +84,7 @@ describe('Settings', () => {
     ['a disk too small to be one', { sandbox: { project_work_mb: 31 } }, 400, 'invalid_request'],
     ['no floor', { sandbox: { min_free_mb: 0 } }, 400, 'invalid_request'],
     ['a disk of half a megabyte', { sandbox: { project_work_mb: 64.5 } }, 400, 'invalid_request'],
+    ['a python half ahead', { sandbox: { python_ahead: 'yes' } }, 400, 'invalid_request'],
     ['not an object', [], 400, 'invalid_request'],
     ['a root that cannot be made', { sandbox: { workspace_root: '/proc/nope/x' } }, 400, 'invalid_setting'],
     ['a relative root', { sandbox: { workspace_root: 'relative/../x' } }, 400, 'invalid_setting'],

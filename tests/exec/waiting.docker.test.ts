@@ -60,6 +60,25 @@ describe('an answer', () => {
     expect(await finished(body.exec_id)).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
   });
 
+  test.each([
+    ['that printed little', 'echo out; echo err >&2; echo x > /workspace/artifacts/x.txt'],
+    ['that failed', 'echo "no" >&2; exit 3'],
+    [
+      'that printed more than an answer has',
+      'head -c 200000 /dev/zero | tr "\\0" "é"; printf "\\xff\\xfe" >&2',
+    ],
+    ['whose answer ends within a character', 'printf x; for i in $(seq 40000); do printf "é"; done'],
+    [
+      'that left more than an answer lists',
+      'cd /workspace/artifacts; touch f{1..150}; ln -s f1 link; mkfifo pipe; echo planted > stdout.txt',
+    ],
+    ['that left as much as an answer lists', 'cd /workspace/artifacts; touch f{1..100}; ln -s f1 link'],
+  ])('of an exec %s is what is told to whoever asks later', async (_name, script) => {
+    const { status, body } = await post(script);
+    expect(status).toBe(200);
+    expect((await call('GET', `/sandbox/execs/${body.exec_id}`)).body).toEqual(body);
+  });
+
   test('waits as long as asked for, and no longer', async () => {
     const short = await post('while [ ! -e go-on ]; do sleep 0.05; done', { prefer: 'wait=1' });
     expect(short).toMatchObject({ status: 202, body: { status: 'running' } });

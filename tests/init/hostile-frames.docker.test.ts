@@ -1,5 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import {
+  encodeClear,
   encodeFrame,
   encodeKill,
   encodeStdin,
@@ -9,7 +10,7 @@ import { encodeRequest, type InitRequest } from '../../packages/container-engine
 import { FrameDecoder } from '../../packages/container-engine/src/init/frame-decoder.js';
 import type { InitFrame } from '../../packages/container-engine/src/init/init-frame.js';
 import { type FaultName, limits, toInit } from '../../packages/container-engine/src/init/protocol.js';
-import { path, type Sandbox, withSandbox } from './sandbox.js';
+import { imageEnvironment, path, prestarting, type Sandbox, withSandbox } from './sandbox.js';
 
 // A container takes its time to start on a busy machine.
 jest.setTimeout(120_000);
@@ -54,7 +55,7 @@ const hostile: [string, FaultName, Buffer[]][] = [
   ['zeros', 'magic', [Buffer.alloc(4096)]],
   ['a wrong second byte', 'magic', [Buffer.from('5300810000000010', 'hex')]],
   ['a byte that must be 0', 'magic', [Buffer.from('5362810100000010', 'hex')]],
-  ['an unknown type', 'type', [encodeFrame(0x85, Buffer.alloc(0))]],
+  ['an unknown type', 'type', [encodeFrame(0x86, Buffer.alloc(0))]],
   ['a frame that only init sends', 'type', [encodeFrame(0x01, Buffer.alloc(12))]],
   ['a request of 4 GiB', 'length', [Buffer.from('53628100ffffffff', 'hex')]],
   ['a request of one byte too many', 'length', [Buffer.from('5362810000100001', 'hex')]],
@@ -99,6 +100,8 @@ const hostile: [string, FaultName, Buffer[]][] = [
     [reading, ...new Array<Buffer>(40).fill(encodeStdin(Buffer.alloc(60_000)))],
   ],
   ['an end of stdin with bytes', 'length', [reading, encodeFrame(toInit.stdinEnd, Buffer.from('x'))]],
+  ['a clearing when it is too late', 'order', [sleeping, encodeClear()]],
+  ['a clearing with a payload', 'length', [encodeFrame(toInit.clear, Buffer.from('x'))]],
   ['a short kill', 'length', [sleeping, encodeFrame(toInit.kill, Buffer.from('\x09'))]],
   ['a kill without a signal', 'kill', [sleeping, encodeFrame(toInit.kill, Buffer.alloc(8))]],
   [
@@ -120,11 +123,40 @@ describe('frames that a host must not send', () => {
       const heard = hear(sandbox);
       for (const frame of frames) await sandbox.write(frame).catch(() => undefined);
       const told = await heard;
-      expect(told[0]).toEqual({ type: 'ready', version: 1 });
+      expect(told[0]).toEqual({ type: 'ready', version: 1, startsAhead: false });
       // Whatever had started is dead, and its output is nobody's.
       expect(told.at(-1)).toEqual({ type: 'fault', fault });
       expect(await sandbox.end()).toBe(2);
     });
+  });
+});
+
+describe('frames that a host must not send to an init that has a python up', () => {
+  const lanes = 4;
+
+  test.each(['sh', 'python'])('every one of them, about a command that is %s', async (which) => {
+    const env = await imageEnvironment();
+    const argv = which === 'sh' ? plain.argv : ['python', '-c', 'import time; time.sleep(600)'];
+    const request = (streamsStdin: boolean) => encodeRequest({ ...plain, argv, env, streamsStdin });
+    const asked = new Map([
+      [sleeping, request(false)],
+      [reading, request(true)],
+    ]);
+    const left = [...hostile];
+    const lane = async () => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        const [what, fault, frames] = next;
+        await withSandbox({ command: prestarting }, async (sandbox) => {
+          const heard = hear(sandbox);
+          for (const frame of frames) await sandbox.write(asked.get(frame) ?? frame).catch(() => undefined);
+          const told = await heard;
+          expect(told[0]).toEqual({ type: 'ready', version: 1, startsAhead: true });
+          expect([what, told.at(-1)]).toEqual([what, { type: 'fault', fault }]);
+          expect(await sandbox.end()).toBe(2);
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
   });
 });
 

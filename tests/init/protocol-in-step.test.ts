@@ -3,13 +3,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { payloadLengths } from '../../packages/container-engine/src/init/decode-payload.js';
 import {
+  aheadStates,
   faults,
   headerBytes,
   limits,
   magic,
+  prestartNumbers,
   protocolVersion,
   requestFlags,
   rlimitNumbers,
+  startKinds,
   startSteps,
   toHost,
   toInit,
@@ -51,6 +54,9 @@ describe('the init protocol', () => {
       REQUEST_FLAG_STDIN: requestFlags.stdin,
       ...prefixed('LIMIT', rlimitNumbers),
       KILL_BYTES: 8,
+      ...prefixed('PRESTART', prestartNumbers),
+      ...prefixed('AHEAD_STATE', aheadStates),
+      ...prefixed('START', startKinds),
       ...prefixed('STEP', startSteps),
       EXIT_BYTES: payloadLengths.get(toHost.exit),
       HOW_EXITED: 0,

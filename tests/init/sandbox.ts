@@ -5,6 +5,7 @@ import { demultiplex } from '../../packages/container-engine/src/demultiplex.js'
 import type { InitRequest } from '../../packages/container-engine/src/init/encode-request.js';
 import type { InitChannel } from '../../packages/container-engine/src/init/init-channel.js';
 import { type InitOutcome, InitSession } from '../../packages/container-engine/src/init/init-session.js';
+import type { StartKind } from '../../packages/container-engine/src/init/protocol.js';
 import { EngineClient } from './engine-client.js';
 
 export interface SandboxOptions {
@@ -20,6 +21,16 @@ export interface SandboxOptions {
 
 export const image = process.env['SECBOX_TEST_IMAGE'] ?? 'secbox/sandbox:latest';
 export const path = '/usr/local/bin:/usr/bin:/bin';
+
+/** Has a python started before there is a request for it. */
+export const prestarting = ['/sbin/secbox-init', '--prestart=python'];
+
+/** The variables of the image: what every exec has, and what a python that is started ahead came up with. */
+export async function imageEnvironment(): Promise<Record<string, string>> {
+  const answer = await new EngineClient().call('GET', `/images/${image}/json`);
+  const { Env } = (answer as { Config: { Env: string[] } }).Config;
+  return Object.fromEntries(Env.map((entry) => entry.split(/=(.*)/s).slice(0, 2) as [string, string]));
+}
 
 /** A container whose PID 1 is the init of the image, attached and started. */
 export class Sandbox implements InitChannel {
@@ -143,6 +154,7 @@ export interface Ran {
   readonly outcome: InitOutcome;
   readonly stdout: Buffer;
   readonly stderr: Buffer;
+  readonly start: StartKind | undefined;
   /** From the request to init's last frame. */
   readonly millis: number;
 }
@@ -167,10 +179,13 @@ export async function runIn(sandbox: Sandbox, argv: readonly string[], asked: As
   const begun = performance.now();
   const { stdin, cwd = '/', env = { PATH: path }, umask = 0o022, rlimits = {} } = asked;
   const request = { argv, cwd, env, umask, rlimits };
-  const outcome = await session.run(request, { stdout: keep('stdout'), stderr: keep('stderr') }, stdin);
+  let start: StartKind | undefined;
+  const started = (_pid: number, kind: StartKind) => void (start = kind);
+  const sinks = { stdout: keep('stdout'), stderr: keep('stderr'), started };
+  const outcome = await session.run(request, sinks, stdin);
   const millis = performance.now() - begun;
   if (sandbox.diagnostics !== '') throw new Error(`Init said: ${sandbox.diagnostics}`);
-  return { outcome, millis, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) };
+  return { outcome, start, millis, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) };
 }
 
 function configOf(options: SandboxOptions): unknown {

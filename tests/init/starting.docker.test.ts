@@ -2,7 +2,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type InitOutcome } from '../../packages/container-engine/src/init/init-session.js';
+import { type InitOutcome, InitSession } from '../../packages/container-engine/src/init/init-session.js';
 import { path, run, runIn, withSandbox } from './sandbox.js';
 
 // A container takes its time to start on a busy machine.
@@ -36,6 +36,20 @@ describe('how a command ends', () => {
     await inParallel(signals, 4, async (signal) => {
       const { outcome } = await run(['dash', '-c', `kill -${signal} $$; sleep 60`]);
       expect({ signal, end: endOf(outcome) }).toEqual({ signal, end: { kind: 'signaled', signal } });
+    });
+  });
+
+  test('a signal that came with the request is not lost between the fork and its execve', async () => {
+    await withSandbox({}, async (sandbox) => {
+      const session = new InitSession(sandbox);
+      await session.warm(); // It is ready, with nothing started ahead.
+      const running = session.run(
+        { argv: ['sleep', '60'], cwd: '/', env: { PATH: path } },
+        { stdout: () => undefined, stderr: () => undefined },
+      );
+      await Promise.resolve();
+      await session.kill(15, 30_000);
+      expect(endOf(await running)).toEqual({ kind: 'signaled', signal: 15 });
     });
   });
 

@@ -200,7 +200,7 @@ describe('kill', () => {
   test('38: what ignores it, or stops itself, is dead after the grace', async () => {
     for (const script of [
       'trap "" TERM; echo up; while :; do :; done',
-      'echo up; kill -STOP $$; sleep 600',
+      '(until grep -q "^State:.T" /proc/$$/status; do :; done; echo up) & kill -STOP $$; sleep 600',
     ]) {
       const { outcome } = await runAndKill(['bash', '-c', script], (session) => session.kill(15, 100));
       expect(outcome).toMatchObject({ exit: { end: { kind: 'signaled', signal: 9 }, alone: true } });

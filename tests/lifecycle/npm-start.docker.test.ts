@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecAnswer } from '@secbox/contracts';
@@ -26,10 +26,11 @@ const longExec = {
   exec: { kind: 'shell', command: 'bash', args: ['-lc', 'echo begun; touch begun; sleep 250'] },
 };
 
-function post(url: string, body: unknown): Promise<Response> {
+async function post(url: string, body: unknown): Promise<Response> {
+  const key = (await readFile(join(dataDir, 'dev.key'), 'utf8')).trim();
   return fetch(`${url}/sandbox/execs`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: JSON.stringify(body),
   });
 }
@@ -61,6 +62,8 @@ describe('npm start', () => {
       const [, url = ''] = await server.waitFor(/Secbox serves on (http:\S+)/);
       const [curl] = await server.waitFor(/curl -s .*'/);
       expect(await runCurl(curl)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
+      expect((await stat(join(dataDir, 'dev.key'))).mode & 0o777).toBe(0o600);
+      expect((await fetch(`${url}/sandbox/execs`)).status).toBe(401);
 
       const interrupted = post(url, longExec).then(
         async (response) => ({

@@ -1,16 +1,26 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newExecId, type ExecRecord } from '@secbox/contracts';
+import {
+  defaultTenant,
+  newExecId,
+  parseProjectId,
+  type EndedExec,
+  type ExecId,
+  type ExecRecord,
+} from '@secbox/contracts';
 import { DockerodeEngine, labels, parseDockerHost } from '@secbox/container-engine';
 import { openDatabase, type Database } from '@secbox/database';
-import { Reconciler, Sweep, type SweepOptions } from '@secbox/exec-runner';
+import { DiskLimits, Reconciler, Sweep, type SweepOptions } from '@secbox/exec-runner';
 import { createLogger } from '@secbox/logging';
 import { createPathAdapter, Workspace } from '@secbox/workspace';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { EngineApi } from '../../docker/setup/engine-api.mjs';
-import { unmountBelow } from '../../docker/setup/unmount.mjs';
+import { mountsBelow, unmountBelow } from '../../docker/setup/unmount.mjs';
+import { onLinuxAsRoot } from '../disk/host-view.js';
+import { fillDisk, makeSmallDisk } from '../disk/small-disk.js';
 import { containersOf, runningContainer } from '../exec/engine-view.js';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
 import { startServer } from './server-process.js';
@@ -21,6 +31,7 @@ const logger = createLogger({
   format: 'json',
   destination: new Writable({ write: (_chunk, _encoding, done) => done() }),
 });
+const asRoot = onLinuxAsRoot ? test : test.skip;
 const api = () => new EngineApi({ host: dockerHost });
 
 /** A container with our labels that nobody asked us for. */
@@ -41,6 +52,20 @@ async function plant(dataDir: string, execId: string | undefined, run: boolean):
   return Id;
 }
 
+/** As far as whoever ends it looks at it. */
+function runningRecord(): ExecRecord {
+  const values = { max_stdout_bytes: 1000, max_stderr_bytes: 1000, max_artifacts_bytes_total: 1_000_000 };
+  return {
+    exec_id: newExecId(),
+    tenant: defaultTenant,
+    project_id: parseProjectId('p'),
+    status: 'running',
+    skill_id: null,
+    user_id: null,
+    policy_snapshot: { values },
+  } as unknown as ExecRecord;
+}
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -51,7 +76,10 @@ describe('the sweep', () => {
   let workspace: Workspace;
   let options: SweepOptions;
   let sweep: Sweep;
+  let disk: DiskLimits;
+  let account: Reconciler;
   const underway = new Set<string>();
+  const pooled = new Set<string>();
 
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'secbox-sweep-'));
@@ -60,13 +88,26 @@ describe('the sweep', () => {
       paths: createPathAdapter({ mode: 'linux', roots: { workspace_root: join(dataDir, 'workspace') } }),
     });
     underway.clear();
+    const engine = new DockerodeEngine(parseDockerHost(dockerHost), { seccompProfile: '{}' });
+    const parts = { engine, workspace, logger, dataDir };
+    disk = new DiskLimits({
+      ...parts,
+      imageReference: 'secbox/sandbox:latest',
+      settings: () => ({ workBytes: 0, minFreeBytes: 0 }),
+    });
+    const records = { find: (execId: ExecId) => database.execs.find(execId) };
+    account = new Reconciler({ ...parts, records, isPooled: () => false });
     options = {
-      engine: new DockerodeEngine(parseDockerHost(dockerHost), { seccompProfile: '{}' }),
-      workspace,
+      ...parts,
+      account,
       records: database.execs,
-      logger,
-      dataDir,
       isUnderway: (execId) => underway.has(execId),
+      isPooled: (id) => pooled.has(id),
+      mounts: {
+        unheld: () => disk.unheld(),
+        unmount: (point) => disk.unmountUnheld(point),
+        sweepSlots: () => Promise.resolve(0),
+      },
     };
     sweep = new Sweep(options);
   });
@@ -93,6 +134,66 @@ describe('the sweep', () => {
     expect((await containersOf(dataDir)).map(({ Id }) => Id)).toEqual([kept]);
     expect(await workspace.spooled()).toEqual([ours]);
     expect(sweep.strays()).toMatchObject({ containers: 1, rows: 0, spools: 1 });
+    // It ran, and nobody recorded it.
+    expect(account.account()).toMatchObject({
+      unaccounted_total: 1,
+      unaccounted: [{ exec_id: stray, started_at: null, why: 'there is no row of its exec' }],
+    });
+  });
+
+  asRoot('unmounts what nobody holds, once nothing uses it, and nothing of an exec under way', async () => {
+    const [stray, ours] = [newExecId(), newExecId()];
+    underway.add(ours);
+    const pointOf = (execId: string) => join(workspace.root, execId, 'merged');
+    for (const execId of [stray, ours]) {
+      await mkdir(pointOf(execId), { recursive: true });
+      execFileSync('mount', ['-t', 'tmpfs', 'none', pointOf(execId)]);
+    }
+    const user = await open(join(pointOf(stray), 'used'), 'w');
+    for (let round = 0; round < 3; round += 1) await sweep.sweep();
+    expect(sweep.strays().mounts).toBe(0);
+    await user.close();
+    await sweep.sweep();
+    expect(mountsBelow(dataDir)).toEqual([pointOf(ours)]);
+    expect(sweep.strays().mounts).toBe(1);
+  });
+
+  asRoot('leaves a row as it is while there is no room to publish what its exec left', async () => {
+    const small = await makeSmallDisk(16 * 1024 ** 2);
+    try {
+      const roots = { workspace_root: join(small.path, 'workspace') };
+      const tight = await Workspace.open({ paths: createPathAdapter({ mode: 'linux', roots }) });
+      const record = runningRecord();
+      const { exec_id: execId, project_id: projectId } = record;
+      const { artifacts } = tight.prepare({ tenant: defaultTenant, projectId, execId });
+      for (const name of ['stdout.txt', 'stderr.txt'])
+        await tight.writeSpooled(execId, name, `${name} so far`, { durable: false });
+      await writeFile(join(artifacts, 'x'), 'x');
+      const ended: EndedExec[] = [];
+      const records = {
+        unfinished: () => Promise.resolve(ended.length === 0 ? [record] : []),
+        find: () => Promise.resolve({ ...record, ended_at: ended[0]?.ended_at ?? null }),
+        finish: (_id: string, end: EndedExec) => Promise.resolve(void ended.push(end)),
+      } as unknown as SweepOptions['records'];
+      sweep = new Sweep({ ...options, workspace: tight, records });
+      const filler = join(small.path, 'filler');
+      await fillDisk(filler);
+      for (let round = 0; round < 3; round += 1) await sweep.sweep();
+      expect([ended, sweep.strays().rows]).toEqual([[], 0]);
+      expect(await tight.spooled()).toEqual([execId]);
+      await rm(filler);
+      await sweep.sweep();
+      expect(ended).toMatchObject([
+        {
+          status: 'error',
+          error_reason: 'interrupted: nobody was running this exec any more',
+          evidence: { artifacts: [{ path: 'stdout.txt', size: 17 }, { path: 'stderr.txt' }, { path: 'x' }] },
+        },
+      ]);
+      expect(await readFile(join(artifacts, 'stdout.txt'), 'utf8')).toBe('stdout.txt so far');
+    } finally {
+      await small.remove();
+    }
   });
 
   test('gives a row that nobody is at its end, and never while its container may be alive', async () => {
@@ -124,6 +225,37 @@ describe('the sweep', () => {
     expect(await workspace.spooled()).toEqual([]);
     expect(sweep.strays()).toMatchObject({ containers: 1, rows: 1, spools: 1 });
   });
+});
+
+test('a container without a row that ran before the start is an alarm, one that never ran is not', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'secbox-account-'));
+  const [ran, made] = [newExecId(), newExecId()];
+  const container = await plant(dataDir, ran, true);
+  await plant(dataDir, made, false);
+  const service = await startRunningService({}, dataDir);
+  try {
+    const answer = await fetch(`${service.url}/sandbox/health`);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      {
+        strays: { containers: 2 },
+        account: {
+          unaccounted_total: 1,
+          unaccounted: [{ container, exec_id: ran, started_at: null, why: 'there is no row of its exec' }],
+        },
+      },
+    ]);
+    expect(await containersOf(dataDir)).toEqual([]);
+  } finally {
+    await service.close();
+  }
+});
+
+test('a server that stops leaves no container that an engine made without telling it', async () => {
+  const service = await startRunningService();
+  await plant(service.dataDir, newExecId(), false);
+  await service.close();
+  expect(await containersOf(service.dataDir)).toEqual([]);
 });
 
 describe('the account', () => {
@@ -190,12 +322,13 @@ describe('the account', () => {
         watchStarts: async function* watch() {
           asked += 1;
           if (asked === 1) throw new Error('gone');
-          yield await Promise.resolve({ id: 'c', execId, selfTest: false, at });
+          yield await Promise.resolve({ id: 'c', execId, purpose: 'exec' as const, at });
         } as never,
       },
       records: { find: () => (answers.shift() ?? (() => Promise.resolve(undefined)))() },
       dataDir: '/',
       logger,
+      isPooled: () => false,
       retryMs: 10,
     });
     reconciler.begin();

@@ -79,7 +79,7 @@ describe('a deleted project', () => {
     expect(row).toMatchObject({ status: 'succeeded', stdout: '', ...tombstone });
     expect(row.artifacts).toMatchObject([{ path: 'a', size: 65_536, url: null }]);
     const at = `/sandbox/execs/${first.exec_id}`;
-    for (const path of ['/artifacts/a', '/artifacts.zip', '/stdout', '/stderr']) {
+    for (const path of ['/artifacts/a', '/artifacts.zip', '/stdout', '/stderr', '/inputs/plain.txt']) {
       expect(await api.get(`${at}${path}`)).toMatchObject({
         status: 410,
         body: { error: { code: 'artifact_gone', details: tombstone } },

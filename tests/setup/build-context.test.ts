@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { contentTag, readContext, writeTar } from '../../docker/setup/build-context.mjs';
+import { contentTag, readContext, readTarFile, writeTar } from '../../docker/setup/build-context.mjs';
 
 const at = { folder: '' };
 
@@ -97,5 +97,25 @@ describe('the tar archive', () => {
   test('a name that does not fit is an error, not another name', () => {
     const file = { name: 'n'.repeat(101), executable: false, content: Buffer.alloc(0) };
     expect(() => writeTar([file])).toThrow(/too long/);
+  });
+
+  test('the first file is read back, past what is none', () => {
+    const archive = writeTar(readContext(at.folder));
+    expect(readTarFile(archive).toString()).toBe('FROM scratch\n');
+    const folder = Buffer.from(archive.subarray(0, 512));
+    folder.write('5', 156);
+    folder.write('00000000000', 124);
+    expect(readTarFile(Buffer.concat([folder, archive])).toString()).toBe('FROM scratch\n');
+  });
+
+  test('half an archive, or one without a file, is an error', () => {
+    const archive = writeTar(readContext(at.folder));
+    for (const bytes of [
+      Buffer.alloc(0),
+      Buffer.alloc(1024),
+      archive.subarray(0, 513),
+      Buffer.alloc(512, 0xff),
+    ])
+      expect(() => readTarFile(bytes)).toThrow('archive');
   });
 });

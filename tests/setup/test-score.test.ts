@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readScore } from '../jest-run.mjs';
+import { failuresOnly, readScore } from '../jest-run.mjs';
 
 const report = {
   success: true,
@@ -29,4 +29,16 @@ test.each([
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test('what failed is told whole, once, and as soon as it is known', () => {
+  const told: string[] = [];
+  const tell = failuresOnly((line) => told.push(line));
+  const block = (name: string) => [`FAIL docker ${name}`, `  ● ${name} › breaks`, '', '    at line 1'];
+  const printed = ['PASS unit a', ...block('b'), 'PASS unit c', 'console.log', ...block('d')];
+  for (const line of printed) tell(line);
+  expect(told).toEqual([...block('b'), ...block('d')]);
+  for (const line of ['Summary of all failing tests', '  ● b › breaks', '', 'Test Suites: 2 failed'])
+    tell(line);
+  expect(told.slice(8)).toEqual(['Test Suites: 2 failed']);
 });

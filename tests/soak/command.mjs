@@ -11,4 +11,9 @@ right, and at the end no container, spool or descriptor may be left.
   --seed S    which ones: the same seed is the same execs (a new one each time)
 `;
 
-await loadCommand({ help: HELP, suite: 'tests/soak/soak.docker.test.ts', execs: 500, variables: 'SOAK' });
+await loadCommand({
+  help: HELP,
+  suite: 'tests/soak/soak.docker.test.ts',
+  size: { option: 'execs', usual: 500 },
+  variables: 'SOAK',
+});

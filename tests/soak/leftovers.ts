@@ -1,17 +1,21 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mountsBelow } from '../../docker/setup/unmount.mjs';
 import { containersOf } from '../exec/engine-view.js';
 import { openDescriptors } from '../lifecycle/process-figures.js';
 
 export interface Leftovers {
+  /** But for those that wait ahead. */
   readonly containers: readonly string[];
+  /** Of projects, execs and slots; disks are kept for some seconds. */
+  readonly mounts: readonly string[];
   readonly spools: readonly string[];
   /** Descriptors that were not open before, by what they lead to. */
   readonly descriptors: readonly string[];
 }
 
-export const nothing: Leftovers = { containers: [], spools: [], descriptors: [] };
+export const nothing: Leftovers = { containers: [], mounts: [], spools: [], descriptors: [] };
 
 /** Sockets and pipes have a number each, which says nothing about what they are. */
 export async function descriptorsOf(pid: number): Promise<string[]> {
@@ -25,7 +29,10 @@ export async function leftoversOf(
 ): Promise<Leftovers> {
   for (let tries = 0; ; tries += 1) {
     const left = {
-      containers: (await containersOf(server.dataDir)).map(({ Id }) => Id),
+      containers: (await containersOf(server.dataDir))
+        .filter(({ Labels }) => Labels['secbox'] !== 'pool')
+        .map(({ Id }) => Id),
+      mounts: mountsBelow(server.dataDir).filter((path) => path !== join(server.dataDir, 'workspace/slots')),
       spools: await readdir(join(server.dataDir, 'workspace/spool')),
       descriptors: withoutEach(await descriptorsOf(server.pid), descriptorsBefore),
     };

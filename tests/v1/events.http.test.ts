@@ -1,0 +1,97 @@
+/* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access -- Each call answers in its own form; tests say what they expect of it. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { SecurityEvent } from '@secbox/contracts';
+import { startKeyedService, type KeyedService, type MadeKey } from '../access/keyed-service.js';
+import { formWith, skillZip, v1CallsTo, type V1Call } from './v1-calls.js';
+
+let service: KeyedService;
+let call: V1Call;
+let author: MadeKey;
+let worker: MadeKey;
+let auditor: MadeKey;
+beforeAll(async () => {
+  service = await startKeyedService();
+  call = v1CallsTo(service.url);
+  author = await service.makeKey('default', ['author', 'worker']);
+  worker = await service.makeKey('default', ['worker']);
+  auditor = await service.makeKey('default', ['auditor']);
+});
+afterAll(() => service.close());
+
+const send = async (key: MadeKey, method: string, path: string, body?: string | FormData) => {
+  const answer = await call(path, { method, key: key.key, ...(body === undefined ? {} : { body }) });
+  expect([path, answer.code]).toEqual([path, 200]);
+  return answer;
+};
+
+/** Of this agent, oldest first. */
+async function eventsOf(agent: string, key = auditor): Promise<SecurityEvent[]> {
+  const { body } = await service.call('/audit/events?limit=200', { key: key.key });
+  const { events } = body as unknown as { events: SecurityEvent[] };
+  return events.filter(({ details }) => details['agent_id'] === agent).reverse();
+}
+
+const uploaded = (files: Readonly<Record<string, string>>) => formWith(skillZip('w', files));
+
+test('who published which version, and who took it back, is on record', async () => {
+  const at = '/v1/skills/u/pub';
+  await send(author, 'POST', `${at}/upload?scope=baseline`, uploaded({ a: '1' }));
+  const first = (await send(worker, 'GET', `${at}/w/status`)).data.current_version;
+  await send(author, 'PUT', `${at}/w/edit?path=a`, '2');
+  const { version: second } = (await send(author, 'POST', `${at}/w/baseline?force=true`)).data;
+  await send(author, 'POST', `${at}/w/versions/${first}/restore`);
+  await send(author, 'DELETE', `${at}/w/baseline`);
+  const by = { tenant: 'default', actor: expect.stringContaining(author.keyId), address: '127.0.0.1' };
+  const about = { user_id: 'u', agent_id: 'pub', skill_id: 'w' };
+  const published = (details: object) => ({
+    type: 'skill_published',
+    subject: 'pub/w',
+    ...by,
+    details: { ...about, ...details },
+  });
+  expect(await eventsOf('pub')).toMatchObject([
+    published({ version: first, previous: null, origin: 'upload' }),
+    { type: 'file_changed', ...by, details: { ...about, area: 'skill', path: 'a', change: 'written' } },
+    published({ version: second, previous: first, origin: 'baseline', forced: true }),
+    published({ version: first, previous: second, origin: 'restore' }),
+    { type: 'skill_withdrawn', subject: 'pub/w', ...by, details: about },
+  ]);
+});
+
+test('what users did to their own is on record, and what was refused is not', async () => {
+  const [at, sandbox] = ['/v1/skills/u/own', '/v1/sandbox/u/own'];
+  await send(worker, 'POST', `${at}/upload`, uploaded({ a: '1' }));
+  await send(worker, 'POST', `${at}/w/move?from=a&to=b`);
+  await send(worker, 'DELETE', `${at}/w/file?path=b`);
+  expect((await call(`${at}/w/file?path=b`, { method: 'DELETE', key: worker.key })).code).toBe(404);
+  await send(worker, 'PUT', `${at}/w/edit?path=c`, 'x');
+  await send(worker, 'DELETE', `${at}/w`);
+  const [item] = (await send(worker, 'GET', `${at}/trash`)).data;
+  await send(worker, 'POST', `${at}/trash/${item.id}/restore`);
+  await send(worker, 'PUT', `${sandbox}/edit?path=notes.txt`, 'hello');
+  const events = await eventsOf('own');
+  expect(
+    events.map(({ type, details: { area, change, path, to } }) => [type, area, change, path, to]),
+  ).toEqual([
+    ['skill_uploaded', undefined, undefined, undefined, undefined],
+    ['file_changed', 'skill', 'moved', 'a', 'b'],
+    ['file_changed', 'skill', 'deleted', 'b', undefined],
+    ['file_changed', 'skill', 'written', 'c', undefined],
+    ['skill_deleted', undefined, undefined, undefined, undefined],
+    ['skill_restored', undefined, undefined, undefined, undefined],
+    ['file_changed', 'sandbox', 'written', 'notes.txt', undefined],
+  ]);
+  expect(events.at(-1)?.details).toMatchObject({
+    bytes: 5,
+    created: true,
+    etag: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+  });
+  expect(JSON.stringify(events)).not.toContain('hello');
+});
+
+test('each tenant sees its own', async () => {
+  const stranger = await service.makeKey('other', ['worker', 'auditor']);
+  await send(stranger, 'PUT', '/v1/sandbox/u/theirs/edit?path=x', 'x');
+  expect(await eventsOf('theirs', stranger)).toHaveLength(1);
+  expect(await eventsOf('theirs')).toEqual([]);
+});
