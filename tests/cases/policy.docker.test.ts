@@ -1,22 +1,17 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { limitFields, type ExecAnswer } from '@secbox/contracts';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
+import { pathsIn } from '../lifecycle/data-folder.js';
 
 let service: RunningService;
 beforeEach(async () => {
   service = await startRunningService();
 });
 afterEach(async () => {
-  const made = await readdir(join(service.dataDir, 'workspace'), { recursive: true });
+  const made = (await pathsIn(service.dataDir)).filter((path) => /^workspace\/(?!product)/.test(path));
   await service.close();
   // What is refused makes no folder, let alone a container.
-  expect(made.filter((path) => !/^(self-test|spare-disk|product)/.test(path)).sort()).toEqual([
-    'projects',
-    'removed',
-    'spool',
-  ]);
+  expect(made).toEqual(['workspace/projects', 'workspace/removed', 'workspace/spool']);
 });
 
 interface Answered {

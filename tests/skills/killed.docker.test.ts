@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { mountsBelow } from '../../docker/setup/unmount.mjs';
 import { containersOf } from '../exec/engine-view.js';
 import { startRunningService } from '../exec/running-service.js';
+import { pathsIn } from '../lifecycle/data-folder.js';
 import { startServer } from '../lifecycle/server-process.js';
 import { writeSkill } from '../mcp/write-skill.js';
 import { pooled } from '../pool/pooled.js';
@@ -37,10 +38,9 @@ async function begun(url: string, execId: string): Promise<void> {
   throw new Error('It ended before it had begun.');
 }
 
-/** Every path below the data folder's workspace whose name says that it is of this exec. */
+/** Every path in the data folder whose name says that it is of this exec. */
 async function pathsOf(execId: string): Promise<string[]> {
-  const all = await readdir(join(dataDir, 'workspace'), { recursive: true });
-  return all.filter((path) => path.includes(execId)).sort();
+  return (await pathsIn(dataDir)).filter((path) => path.includes(execId));
 }
 
 test.each([
@@ -70,8 +70,8 @@ test.each([
         error_reason: expect.stringMatching(/^interrupted/) as unknown,
       });
       const kept = await pathsOf(execId);
-      expect(kept.filter((path) => !path.startsWith(`projects/${project}/artifacts`))).toEqual([
-        `projects/${project}`,
+      expect(kept.filter((path) => !path.startsWith(`workspace/projects/${project}/artifacts`))).toEqual([
+        `workspace/projects/${project}`,
       ]);
       expect((await next.shell('ls /workspace/inputs /workspace/work')).stdout).not.toContain(execId);
     } finally {
