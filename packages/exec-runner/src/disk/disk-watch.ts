@@ -43,6 +43,8 @@ const measureMs = 1000;
 const measuringShare = 0.1;
 /** Ending an exec that added less would give nothing back. */
 const leastWorthEnding = 1024 ** 2;
+/** What cannot be measured is taken for the largest: else it would pay to prevent it. */
+const unmeasured = Number.MAX_VALUE;
 /** How long an exec that was ended has to give its space back before another has to go. */
 const reliefMs = 1000;
 /** Below this part of the floor there is no time to ask who it was. */
@@ -134,10 +136,12 @@ export class DiskWatch {
       const added = await Promise.all(
         [...this.#running()].map(async (watch) => ({ watch, bytes: await this.#addedBy(watch) })),
       );
-      const [most] = added.sort((a, b) => b.bytes - a.bytes);
+      const [most] = added
+        .filter(({ watch }) => this.#execs.get(watch.execId) === watch)
+        .sort((a, b) => b.bytes - a.bytes);
       if (!most || most.bytes < leastWorthEnding) return;
       this.#endForRoom(most.watch, free);
-      await new Promise((resolve) => setTimeout(resolve, reliefMs));
+      await new Promise((resolve) => setTimeout(resolve, reliefMs).unref());
     } finally {
       this.#relieving = false;
     }
@@ -145,10 +149,9 @@ export class DiskWatch {
 
   async #addedBy(watch: Watch): Promise<number> {
     const usage = await this.#measure(watch);
+    if (!usage) return unmeasured;
     const ownDisk = watch.limits.work === undefined ? usedOrNothing(watch.folders.work) : 0;
-    return (
-      (usage?.artifacts.bytes ?? 0) + (usage?.work?.bytes ?? 0) + Math.max(0, ownDisk - watch.usedAtFirst)
-    );
+    return usage.artifacts.bytes + (usage.work?.bytes ?? 0) + Math.max(0, ownDisk - watch.usedAtFirst);
   }
 
   async #measure(watch: Watch): Promise<ExecUsage | undefined> {
