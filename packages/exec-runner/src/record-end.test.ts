@@ -94,6 +94,25 @@ describe('the end of an exec', () => {
     expect(await spooledEnd(workspace, execId)).toEqual(finished);
   });
 
+  test('is left as it is when nobody can wait any longer and neither takes it', async () => {
+    const execId = newExecId();
+    await writeFile(join(folder, 'workspace/spool', execId), '');
+    const leaving = new AbortController();
+    const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    let tries = 0;
+    const finish = () => {
+      tries += 1;
+      leaving.abort();
+      // Else this would go on for ever, and the test with it.
+      return tries < 10 ? Promise.reject(full) : Promise.resolve();
+    };
+    const end = { execId, finished, records: { finish }, workspace, log, abandon: leaving.signal };
+    await expect(recordEnd(end)).rejects.toBe(full);
+    expect(tries).toBe(2);
+    await expect(recordEnd(end)).rejects.toBe(full);
+    expect(tries).toBe(3);
+  });
+
   test('that the store refuses is not tried again', async () => {
     const refusal = new SecboxError('internal_error', 'it is over already');
     const finish = () => Promise.reject(refusal);

@@ -26,7 +26,8 @@ const retryMs = 500;
 
 /**
  * Writes the final status. A database that does not take it is tried again until it does; meanwhile the
- * end lies in the exec's spool, where the next start finds it if this process does not live that long.
+ * end lies in the exec's spool, where the next start finds it if this process does not live that long. Throws when
+ * nobody can wait any longer and neither takes it: then the next start ends the row with a reason.
  */
 export async function recordEnd({
   execId,
@@ -37,6 +38,7 @@ export async function recordEnd({
   abandon,
 }: ExecEnd): Promise<'recorded' | 'spooled'> {
   for (let spooled = false; ;) {
+    const isLastTry = abandon.aborted;
     try {
       await records.finish(execId, finished);
       return 'recorded';
@@ -51,6 +53,7 @@ export async function recordEnd({
           // The disk that has no room for the row may have none for this either.
           () => false,
         );
+      if (!spooled && isLastTry) throw error;
     }
     if (spooled && abandon.aborted) return 'spooled';
     await pause(retryMs, abandon);
