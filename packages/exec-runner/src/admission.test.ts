@@ -82,6 +82,22 @@ describe('admission', () => {
     expect(begun.length).toBeGreaterThan(20);
   });
 
+  test('those who were kept waiting for one that does not fit go on when it leaves', async () => {
+    const { begun, ask, end, settled } = controlled({ maxConcurrent: 4, maxMemoryMb: 100 });
+    const leaving = new AbortController();
+    void ask('long', 'a', 30);
+    const large = ask('large', 'b', 80, leaving.signal);
+    for (let n = 0; n < 20; n += 1) void ask(`s${n}`, `c${n}`, 30);
+    await settled();
+    for (let n = 0; n < 20; n += 1) await end(`s${n}`);
+    const last = begun.length;
+    expect(last).toBeLessThan(20);
+    leaving.abort(new Error('cancelled'));
+    await expect(large).rejects.toThrow('cancelled');
+    await settled();
+    expect(begun.length).toBe(last + 2);
+  });
+
   test('one that needs more than there is runs alone', async () => {
     const { begun, ask, end, settled } = controlled({ maxConcurrent: 4, maxMemoryMb: 100 });
     void ask('huge', 'a', 500);

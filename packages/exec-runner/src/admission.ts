@@ -142,9 +142,13 @@ export class Admission {
     if (ofProject) ofProject.push(waiting);
     else projects.set(project, [waiting]);
     this.#queued += 1;
-    stop.addEventListener('abort', () => this.#dequeue(waiting) && waiting.leave(stop.reason), {
-      once: true,
-    });
+    const leave = () => {
+      if (!this.#dequeue(waiting)) return;
+      waiting.leave(stop.reason);
+      // Room may have been kept free for it.
+      this.#wake();
+    };
+    stop.addEventListener('abort', leave, { once: true });
   }
 
   /** False when it is not waiting any more. */
