@@ -1,10 +1,11 @@
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { readdir, readlink, stat } from 'node:fs/promises';
 import { containerPaths } from '@secbox/container-engine';
+import { deletedMappings, type ReadingBudget } from './deleted-mappings.js';
 
 export type WritableFolder = 'work' | 'artifacts';
 
-/** Past so many open files the rest is left to the floor of free space. */
-const mostFiles = 50_000;
+/** Past so many open files and mappings, or so much to read about them, the rest is left to the floor of free space. */
+const most = { lines: 50_000, bytes: 16 * 1024 ** 2 };
 
 /**
  * What files without a name take that processes hold open or mapped, by the folder they were in: no listing of the
@@ -13,26 +14,31 @@ const mostFiles = 50_000;
 export async function unlinkedBytes(pids: readonly string[]): Promise<Record<WritableFolder, number>> {
   const sum = { work: 0, artifacts: 0 };
   const seen = new Set<string>();
-  let left = mostFiles;
-  for (const pid of pids) {
-    for await (const file of filesOf(pid)) {
-      left -= 1;
-      if (left < 0) return sum;
-      const found = await unlinkedAt(file).catch(() => undefined);
-      if (!found || seen.has(found.identity)) continue;
-      seen.add(found.identity);
-      sum[found.folder] += found.bytes;
-    }
+  for await (const file of filesOf(pids, { ...most })) {
+    const found = await unlinkedAt(file).catch(() => undefined);
+    if (!found || seen.has(found.identity)) continue;
+    seen.add(found.identity);
+    sum[found.folder] += found.bytes;
   }
   return sum;
 }
 
-async function* filesOf(pid: string): AsyncGenerator<string> {
-  for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) yield `/proc/${pid}/fd/${fd}`;
-  const maps = await readFile(`/proc/${pid}/maps`, 'utf8').catch(() => '');
-  for (const line of maps.split('\n')) {
-    const [, from, to] = /^0*([0-9a-f]+)-0*([0-9a-f]+) .* \(deleted\)$/.exec(line) ?? [];
-    if (from !== undefined && to !== undefined) yield `/proc/${pid}/map_files/${from}-${to}`;
+/** What is open comes first, of all of them: every process has many mappings that are of no interest. */
+async function* filesOf(pids: readonly string[], budget: ReadingBudget): AsyncGenerator<string> {
+  for (const pid of pids) {
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      if (budget.lines <= 0) return;
+      budget.lines -= 1;
+      yield `/proc/${pid}/fd/${fd}`;
+    }
+  }
+  for (const pid of pids) {
+    try {
+      for await (const range of deletedMappings(`/proc/${pid}/maps`, budget))
+        yield `/proc/${pid}/map_files/${range}`;
+    } catch {
+      // It has ended.
+    }
   }
 }
 
