@@ -169,6 +169,25 @@ describe('over a WebSocket', () => {
     line.socket.terminate();
   });
 
+  test('a key that was revoked decides nothing on a line that is still open', async () => {
+    const { key, keyId } = await service.makeKey('default', ['approver']);
+    const held = await gate.hold('true');
+    const line = await open([], bearer(key));
+    await line.next(of('approvals.pending'));
+    await service.revokeKey(keyId);
+    const { exec_id: approval_id, plan_hash } = held;
+    line.send({ type: 'decide', id: 'late', approval_id, plan_hash, decision: 'approve' });
+    // Told, or cut off when the line was looked at meanwhile.
+    const answer = await Promise.race([
+      line.next(({ id }) => id === 'late'),
+      once(line.socket, 'close').then(() => undefined),
+    ]);
+    expect(answer?.error?.code ?? 'unauthenticated').toBe('unauthenticated');
+    expect(answer?.type ?? 'error').toBe('error');
+    expect((await gate.see(held.exec_id)).state).toBe('pending');
+    line.socket.terminate();
+  });
+
   test('another tenant hears nothing, and a line ends with its key', async () => {
     const { key, keyId } = await service.makeKey('acme', ['approver']);
     const line = await open([], bearer(key));

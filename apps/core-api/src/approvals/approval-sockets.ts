@@ -26,8 +26,8 @@ interface Follower {
   readonly address: string | null;
   /** Each counts as a request of the key; throws when it was one too many. */
   readonly countMessage: () => void;
-  /** Throws when deciding is not for the caller. */
-  readonly admit: () => void;
+  /** Who decides, looked up anew: a key may have ended since the line was opened. Throws when it is not for them. */
+  readonly admit: () => Promise<Principal>;
   alive: boolean;
 }
 
@@ -147,15 +147,14 @@ export class ApprovalSockets implements ConfirmationService {
   }
 
   async #answer(follower: Follower, data: RawData, isBinary: boolean): Promise<void> {
-    const { caller, address, countMessage, admit } = follower;
+    const { address, countMessage, admit } = follower;
     let id: string | undefined;
     try {
       const message = parse(data, isBinary);
       id = idIn(message);
       countMessage();
       const { type: _type, id: _id, approval_id, ...decided } = this.#validate(message);
-      admit();
-      const { tenant, actor } = caller;
+      const { tenant, actor } = await admit();
       const execId = parseExecId(approval_id, 'approval_id');
       const {
         plan: _plan,

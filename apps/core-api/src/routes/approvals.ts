@@ -1,4 +1,4 @@
-import type { SecurityLog } from '@secbox/access';
+import type { ApiKeys, Principal, SecurityLog } from '@secbox/access';
 import type { Approvals } from '@secbox/approvals';
 import { fileNameOf, nameOf, parseArtifactPath } from '@secbox/audit';
 import {
@@ -27,6 +27,7 @@ export interface ApprovalRoutesOptions {
   readonly shownInputs: Pick<ShownInputs, 'open'>;
   readonly approvalSockets: Pick<ApprovalSockets, 'accept'>;
   readonly upgrades: Pick<Upgrades, 'take'>;
+  readonly keys: Pick<ApiKeys, 'authenticate'>;
   readonly securityLog: Pick<SecurityLog, 'refused'>;
   readonly rate: KeyRate;
 }
@@ -37,10 +38,22 @@ const decide = 'POST /approvals/{approval_id}/decision';
 /** What waits for a human's word, and the word. */
 export function approvalRoutes(
   routes: GuardedRoutes<RouteName>,
-  { approvals, shownInputs, approvalSockets, upgrades, securityLog: log, rate }: ApprovalRoutesOptions,
+  { approvals, shownInputs, approvalSockets, upgrades, keys, securityLog: log, rate }: ApprovalRoutesOptions,
 ): void {
   const readList = queryReader<ApprovalListQuery>(approvalListQuerySchema);
   const validate = validatorOf<ApprovalDecision>(approvalDecisionSchema);
+
+  /** The caller as its key is worth now. */
+  const stillHolding = async (caller: Principal, request: Request): Promise<Principal> => {
+    const { tenant, actor } = caller;
+    // Where callers are not told apart there is no key that could end.
+    if (actor === null) return caller;
+    const found = await keys.authenticate(keySentWith(request));
+    if ('principal' in found) return found.principal;
+    const address = request.ip ?? null;
+    log.refused({ type: 'login_refused', tenant, actor, address, reason: found.refused });
+    throw new SecboxError('unauthenticated', 'The key of this line does not hold any more.');
+  };
 
   routes.on('GET /approvals', async (request, response, { tenant }) => {
     response.setHeader('cache-control', 'no-store').json(await approvals.list(tenant, readList(request)));
@@ -57,7 +70,11 @@ export function approvalRoutes(
     approvalSockets.accept(request, response, upgrade, {
       caller,
       countMessage: () => assertWithinRate(rate(caller)),
-      admit: () => admit(caller, routeAccess[decide], { route: decide, address, log }),
+      admit: async () => {
+        const now = await stillHolding(caller, request);
+        admit(now, routeAccess[decide], { route: decide, address, log });
+        return now;
+      },
     });
   });
 
@@ -84,6 +101,13 @@ export function approvalRoutes(
     },
     jsonBody(maxBodyBytes),
   );
+}
+
+/** The key that the door let in, from the same headers; what is read otherwise holds for nobody. */
+function keySentWith({ headers }: Request): string | undefined {
+  const { authorization, 'x-api-key': key } = headers;
+  if (authorization !== undefined) return /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  return typeof key === 'string' ? key : undefined;
 }
 
 /** An approval has the id of its exec. */
