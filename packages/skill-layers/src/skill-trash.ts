@@ -105,26 +105,36 @@ export class SkillTrash {
       if (item?.userId !== user.userId || item.agentId !== user.agentId) throw notFound(id);
       if (item.kind === 'skill') await this.#restoreSkill(placeOf(item), item);
       else await this.#restoreSandbox(user, item);
-      await this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+      await this.discard(id);
       return item;
     });
   }
 
-  /** Of one user no more is kept than a user may have: the oldest go. */
+  /** For good. */
+  discard(id: string): Promise<void> {
+    return this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+  }
+
+  /**
+   * Of one user no more is kept than a user may have: the oldest go. The newest of each kind stays, however large, so that
+   * what was removed just now can be had back.
+   */
   async trim(user: UserPlace): Promise<void> {
     let bytes = 0;
+    const kept = new Set<TrashedItem['kind']>();
     for (const item of await this.list(user)) {
       if (item.kind === 'skill') for (const [, , size] of item.delta.files) bytes += size;
-      if (bytes > this.#stores.room.bytes) {
-        await this.#stores.files.removeTree(join(this.#stores.paths.trash, item.id));
+      if (bytes > this.#stores.room.bytes && kept.has(item.kind)) {
+        await this.discard(item.id);
       }
+      kept.add(item.kind);
     }
   }
 
   /** Gives how many went. */
   async expire(olderThan: Date): Promise<number> {
     const old = (await this.list()).filter((item) => new Date(item.removed_at) < olderThan);
-    for (const { id } of old) await this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+    for (const { id } of old) await this.discard(id);
     return old.length;
   }
 

@@ -89,3 +89,13 @@ test('deleting and making again fills no trash: of one user it keeps no more tha
   expect(await fixture.layers.trash(userOf('u1'))).toHaveLength(2);
   expect(await fixture.layers.trash(userOf('u2'))).toHaveLength(1);
 });
+
+test('what was removed last stays in the trash, even if it alone is more than a user may have', async () => {
+  await fixture.layers.editFile(at('u1', 'old'), 'f', text(10));
+  await fixture.layers.deleteSkill(at('u1', 'old'));
+  await fixture.layers.editFile(at('u1', 'own'), 'f', text(900));
+  limit = { bytes: 100, entries: 10 };
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await fixture.layers.deleteSkill(at('u1', 'own'));
+  expect(await fixture.layers.trash(userOf('u1'))).toMatchObject([{ skillId: 'own' }]);
+});
