@@ -17,6 +17,8 @@ export interface IdleOptions {
   readonly trashMs?: number;
   /** Hears of each user before it goes, and is waited for: what fails then leaves the user where it is. */
   readonly onRemove?: (user: UserPlace) => Promise<void>;
+  /** Hears of each user that is gone, whatever becomes of the next ones. */
+  readonly onRemoved?: (user: UserPlace) => Promise<void>;
 }
 
 export interface CleanedUp {
@@ -59,42 +61,51 @@ export class Upkeep {
     this.#isBusy = isBusy;
   }
 
+  /** What fails for one user is told, and holds up no other. */
   async cleanUpIdle({
     idleMs = 24 * hourMs,
     trashMs = 7 * 24 * hourMs,
     onRemove,
+    onRemoved,
   }: IdleOptions = {}): Promise<CleanedUp> {
     const now = this.#stores.now().getTime();
-    const users: UserPlace[] = [];
+    const gone = new Set<UserPlace>();
     let trashed = 0;
     const found = await this.#users();
     for (const user of found) {
       const isIdle = async () => !this.#isBusy(user) && (await this.#lastUse(user)) < now - idleMs;
-      if (!(await isIdle())) continue;
-      await this.#stores.locks.alone(user.agentId, async () => {
+      const removeIdle = async () => {
         if (!(await isIdle())) return;
-        await onRemove?.(user);
-        trashed += await this.#removeUser(user);
-        users.push(user);
-      });
+        await this.#stores.locks.alone(user.agentId, async () => {
+          if (!(await isIdle())) return;
+          await onRemove?.(user);
+          trashed += await this.#removeUser(user, () => gone.add(user));
+        });
+      };
+      await removeIdle().catch(this.#stores.failed);
+      if (gone.has(user)) await onRemoved?.(user).catch(this.#stores.failed);
     }
-    const gone = new Set(users);
     const left = found.filter((user) => !gone.has(user));
-    return { users, left, trashed, expired: await this.#trash.expire(new Date(now - trashMs)) };
+    return { users: [...gone], left, trashed, expired: await this.#trash.expire(new Date(now - trashMs)) };
   }
 
-  /** Versions that are not current, that no user and nothing in the trash is counted from, and older generations. */
+  /**
+   * Versions that are not current, that no user and nothing in the trash is counted from, and older generations. What fails
+   * for one user is told, and keeps the versions of that agent only: nobody knows which of them the user has.
+   */
   async collectGarbage(keep = keptVersions): Promise<Collected> {
+    const { failed } = this.#stores;
     const collected = { versions: 0, generations: 0 };
-    const users = await this.#users();
-    for (const user of users) {
+    const removeGenerations = async (user: UserPlace) => {
       await this.#discard(user.agentId, () => this.#unfinishedDocuments(user));
       collected.generations += await this.#discard(user.agentId, () => this.#oldGenerations(user));
       await this.#discard(user.agentId, () => this.#emptySkills(user));
-    }
-    for (const agentId of await this.#agents()) {
+    };
+    const removeVersions = async (agentId: AgentId) => {
       collected.versions += await this.#removeVersions(agentId, keep);
-    }
+    };
+    for (const user of await this.#users()) await removeGenerations(user).catch(failed);
+    for (const agentId of await this.#agents()) await removeVersions(agentId).catch(failed);
     return collected;
   }
 
@@ -112,23 +123,34 @@ export class Upkeep {
     return (await namesIn(this.#stores.paths.baselines)).flatMap((name) => parsed(parseAgentId, name));
   }
 
-  async #removeUser(user: UserPlace): Promise<number> {
+  async #removeUser(user: UserPlace, onGone: () => void): Promise<number> {
     const { paths, users, files } = this.#stores;
-    let trashed = 0;
-    for (const [skillId, record] of await this.#views.records(user)) {
-      if (record.absent || !statusOf(record, record.pin).modified) continue;
-      await this.#trash.add(await this.#views.of({ ...user, skillId }, record), 'idle');
-      trashed += 1;
-    }
+    let trashed = await this.#trashSkills(user);
     if (await this.#trash.addSandbox(user)) trashed += 1;
     await this.#trash.trim(user);
+    await files.removeTree(paths.sandbox(user));
     await this.#stores.withStaging(async (staging) => {
       await moveAway(paths.user(user), join(staging, 'user'));
       users.forget(user);
+      onGone();
     });
-    await files.removeTree(paths.sandbox(user));
     for (const folder of [paths.user(user), paths.sandbox(user)]) await removeEmpty(dirname(folder));
     return trashed;
+  }
+
+  /** All or none: who stays is tried again, and would have them in the trash once more each time. */
+  async #trashSkills(user: UserPlace): Promise<number> {
+    const added: string[] = [];
+    try {
+      for (const [skillId, record] of await this.#views.records(user)) {
+        if (record.absent || !statusOf(record, record.pin).modified) continue;
+        added.push(await this.#trash.add(await this.#views.of({ ...user, skillId }, record), 'idle'));
+      }
+      return added.length;
+    } catch (error) {
+      for (const id of added) await this.#trash.discard(id);
+      throw error;
+    }
   }
 
   /**
