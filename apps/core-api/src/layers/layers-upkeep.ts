@@ -1,7 +1,7 @@
 import type { SecurityLog } from '@secbox/access';
 import type { SkillSettings, TenantId } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
-import type { UserPlace } from '@secbox/skill-layers';
+import type { SkillLayers, UserPlace } from '@secbox/skill-layers';
 import { removeIdleDisks, type IdleDisksOptions } from './idle-disks.js';
 import type { SkillRegister } from './skill-register.js';
 import type { TenantLayers } from './tenant-layers.js';
@@ -44,29 +44,36 @@ export class LayersUpkeep {
     await this.#running;
   }
 
-  /** What fails for one tenant is tried again the next time. */
+  /** What fails is told, and tried again the next time. */
   async #run(): Promise<void> {
-    const { layers, register, logger, settings } = this.#options;
-    const { idle_hours: idleHours = defaultIdleHours, trash_days: trashDays = defaultTrashDays } = settings();
-    for (const [tenant, each] of await layers.all()) {
-      if (this.#closed) return;
-      try {
-        const { users, left, trashed, expired } = await each.cleanUpIdle({
-          idleMs: idleHours * hourMs,
-          trashMs: trashDays * 24 * hourMs,
-          onRemove: (user) => register.cleanedUp(tenant, user),
+    const { layers, logger, settings } = this.#options;
+    try {
+      const current = settings();
+      for (const [tenant, each] of await layers.all()) {
+        if (this.#closed) return;
+        await this.#clean(tenant, each, current).catch((error: unknown) => {
+          logger.error('layers.not_cleaned', { tenant, error });
         });
-        for (const user of users) await this.#record(tenant, user);
-        const registered = await register.reconcile(tenant, each, left);
-        const disks = await removeIdleDisks(this.#options, tenant, left);
-        const { versions, generations } = await each.collectGarbage();
-        const done = { users: users.length, trashed, expired, disks, versions, generations, registered };
-        if (Object.values(done).some((count) => count > 0))
-          logger.info('layers.cleaned', { tenant, ...done });
-      } catch (error) {
-        logger.error('layers.not_cleaned', { tenant, error });
       }
+    } catch (error) {
+      logger.error('layers.not_cleaned', { error });
     }
+  }
+
+  async #clean(tenant: TenantId, layers: SkillLayers, settings: SkillSettings): Promise<void> {
+    const { register, logger } = this.#options;
+    const { idle_hours: idleHours = defaultIdleHours, trash_days: trashDays = defaultTrashDays } = settings;
+    const { users, left, trashed, expired } = await layers.cleanUpIdle({
+      idleMs: idleHours * hourMs,
+      trashMs: trashDays * 24 * hourMs,
+      onRemove: (user) => register.cleanedUp(tenant, user),
+      onRemoved: (user) => this.#record(tenant, user),
+    });
+    const registered = await register.reconcile(tenant, layers, left);
+    const disks = await removeIdleDisks(this.#options, tenant, left);
+    const { versions, generations } = await layers.collectGarbage();
+    const done = { users: users.length, trashed, expired, disks, versions, generations, registered };
+    if (Object.values(done).some((count) => count > 0)) logger.info('layers.cleaned', { tenant, ...done });
   }
 
   async #record(tenant: TenantId, { userId, agentId }: UserPlace): Promise<void> {
