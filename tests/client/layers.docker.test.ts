@@ -29,9 +29,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const all = async (paths: AsyncIterable<string>): Promise<string[]> => {
-  const found: string[] = [];
-  for await (const path of paths) found.push(path);
+const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
   return found;
 };
 
@@ -62,7 +62,7 @@ test('an author publishes, users change it for themselves, and take over what ca
   expect(previous).toBe(uploaded?.version);
   expect(await mine.status()).toMatchObject({ status: 'OUT_OF_SYNC', modified: true });
   expect(await mine.sync()).toMatchObject({ version, conflicts: [{ path: 'main.py' }] });
-  expect((await theirs.versions()).map((each) => [each.version, each.current])).toEqual([
+  expect((await all(theirs.versions())).map((each) => [each.version, each.current])).toEqual([
     [version, true],
     [previous, false],
   ]);

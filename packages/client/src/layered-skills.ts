@@ -10,6 +10,7 @@ import type {
 } from '@secbox/contracts';
 import type { Connection } from './connection.js';
 import type { Execs } from './execs.js';
+import { allOf } from './pages.js';
 import { UserFiles } from './user-files.js';
 
 interface Asking {
@@ -21,6 +22,11 @@ export interface UploadOptions extends Asking {
   readonly name?: string;
   /** Whose they become: the user's, or everybody's with that agent. */
   readonly scope?: 'overlay' | 'baseline';
+}
+
+interface VersionsAnswer {
+  readonly data: readonly SkillVersionAnswer[];
+  readonly next_cursor: string | null;
 }
 
 /** Skills as files, as one user of an agent has them. */
@@ -87,9 +93,13 @@ export class LayeredSkill extends UserFiles {
     return this.data('baseline', { method: 'POST', query: { force }, signal });
   }
 
-  /** Newest first. */
-  versions({ signal }: Asking = {}): Promise<readonly SkillVersionAnswer[]> {
-    return this.data('versions', { signal });
+  /** Every version, newest first. */
+  versions({ signal }: Asking = {}): AsyncIterable<SkillVersionAnswer> {
+    return allOf(
+      (cursor) =>
+        this.connection.json<VersionsAnswer>(`${this.path}/versions`, { query: { cursor }, signal }),
+      ({ data }) => data,
+    );
   }
 
   /** Makes an older version the baseline again. */
