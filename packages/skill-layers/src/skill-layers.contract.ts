@@ -148,6 +148,31 @@ export function describeExecs(road: 'overlay' | 'copy', mounts?: HostMounts): vo
       expect(await contents()).toEqual({ 'SKILL.md': '# W\n', kept: 'x' });
     });
 
+    test('a SKILL.md that a program makes or changes below the root is told and not kept', async () => {
+      await fixture.upload('overlay', { ...skill, 'old/SKILL.md': 'old', 'gone/skill.md': 'x' }, place);
+      const effects = await fixture.exec(place, async (folder) => {
+        await writeFile(join(folder, 'SKILL.md'), '# New\n');
+        await writeFile(join(folder, 'old/SKILL.md'), 'new');
+        await writeFile(join(folder, 'lib/SKILL.md'), 'made');
+        await writeFile(join(folder, 'lib/skill.MD'), 'made');
+        await rm(join(folder, 'gone/skill.md'));
+      });
+      expect(effects.skipped.map(({ path, kind }) => `${kind} ${path}`).sort()).toEqual([
+        'protected lib/SKILL.md',
+        'protected lib/skill.MD',
+        'protected old/SKILL.md',
+      ]);
+      expect(effects).toMatchObject({ added: [], changed: [{ path: 'SKILL.md' }], kept: true });
+      expect(await contents()).toEqual({ ...skill, 'SKILL.md': '# New\n', 'old/SKILL.md': 'old' });
+      const same = await fixture.exec(place, (folder) => writeFile(join(folder, 'old/SKILL.md'), 'old'));
+      expect(same).toMatchObject({ changed: [], skipped: [] });
+      const moved = await fixture.exec(place, (cwd) =>
+        Promise.resolve(execFileSync('mv', ['old', 'moved'], { cwd })),
+      );
+      expect(moved).toMatchObject({ added: [{ path: 'moved/SKILL.md' }], skipped: [] });
+      expect(await contents()).toMatchObject({ 'moved/SKILL.md': 'old' });
+    });
+
     test('modes that shut us out, holes and hard links do no harm', async () => {
       const effects = await fixture.exec(place, async (folder) => {
         await writeFile(join(folder, 'one'), 'same');

@@ -51,9 +51,9 @@ export class CopyRoad implements ExecRoad {
     await mkdir(path, { mode: 0o700 });
     return within(Directory.open(path), async (directory) => {
       const findings = new ExecFindings(tree, { path, directory }, this.#stores.files, this.#limits, stop);
-      const tooLarge = new Map<string, FileEntry>();
-      await within(Directory.open(join(room, 'copy')), (root) => walk(root, '', tree, findings, tooLarge));
-      const files = new Map([...tooLarge, ...findings.files]);
+      const notTaken = new Map<string, FileEntry>();
+      await within(Directory.open(join(room, 'copy')), (root) => walk(root, '', tree, findings, notTaken));
+      const files = new Map([...notTaken, ...findings.files]);
       return {
         tree: treeOf(files, findings.folders),
         contents: findings.contents,
@@ -71,13 +71,13 @@ export class CopyRoad implements ExecRoad {
   }
 }
 
-/** What is too large to be kept stays as it was. */
+/** What is too large to be kept, or protected, stays as it was. */
 async function walk(
   folder: Directory,
   above: string,
   base: Tree,
   findings: ExecFindings,
-  tooLarge: Map<string, FileEntry>,
+  notTaken: Map<string, FileEntry>,
 ): Promise<void> {
   for await (const name of folder.names()) {
     const path = findings.pathOf(above, name);
@@ -86,10 +86,10 @@ async function walk(
     if (stats.isDirectory()) {
       findings.folders.add(path);
       folder.reclaim(name);
-      await within(folder.openDirectory(name), (below) => walk(below, `${path}/`, base, findings, tooLarge));
+      await within(folder.openDirectory(name), (below) => walk(below, `${path}/`, base, findings, notTaken));
     } else if (stats.isFile()) {
       const before = base.files.get(path);
-      if (!(await findings.take(folder, name, path)) && before) tooLarge.set(path, before);
+      if (!(await findings.take(folder, name, path)) && before) notTaken.set(path, before);
     } else {
       findings.skipOther(path, stats);
     }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { refuseProtected } from '@secbox/command-guard';
 import { SecboxError } from '@secbox/contracts';
 import { type Directory, hashFile, isErrno, parseRelativePath } from '@secbox/workspace';
 import type { BigIntStats } from 'node:fs';
@@ -42,6 +43,8 @@ export class ExecFindings {
   readonly #stop: FindingStop;
   /** Of files with several names, so that each is read once. */
   readonly #hashes = new Map<string, Awaited<ReturnType<typeof hashFile>>>();
+  /** What protected files had before: a program may move the folder that such a file is in. */
+  readonly #fixed: ReadonlySet<string>;
   #entriesLeft: number;
   #bytesLeft: bigint;
 
@@ -53,6 +56,8 @@ export class ExecFindings {
     stop: FindingStop,
   ) {
     this.#base = base;
+    const fixed = [...base.files].filter(([path]) => isProtected(path));
+    this.#fixed = new Set(fixed.map(([, entry]) => identityOf(entry)));
     this.#changed = changed;
     this.#durable = durable;
     this.#stop = stop;
@@ -92,8 +97,13 @@ export class ExecFindings {
     else this.skip(path, stats.isSocket() ? 'socket' : 'device');
   }
 
-  /** False for one that is too large, of which nothing is kept. */
+  /** False for one that is too large, or protected and of the program's making: nothing of it is kept. */
   async take(folder: Directory, name: Buffer, path: string): Promise<boolean> {
+    const isFixed = isProtected(path);
+    if (isFixed && this.#fixed.size === 0) {
+      this.skip(path, 'protected');
+      return false;
+    }
     folder.reclaim(name);
     const file = folder.openFile(name);
     let entry: FileEntry;
@@ -113,6 +123,10 @@ export class ExecFindings {
       if (stats.nlink > 1n) this.#hashes.set(inode, hash);
       const { sha256, length } = hash;
       entry = { sha256, bytes: length, executable: (Number(stats.mode) & 0o100) !== 0 };
+      if (isFixed && !this.#fixed.has(identityOf(entry))) {
+        this.skip(path, 'protected');
+        return false;
+      }
       this.files.set(path, entry);
       if (sameFile(this.#base.files.get(path), entry)) {
         if (!known) this.#bytesLeft += size;
@@ -150,5 +164,19 @@ export class ExecFindings {
     }
     await this.#durable.finishContent(kept, executable);
     this.contents.set(sha256, { path: kept, executable, isSynced: true });
+  }
+}
+
+function identityOf({ sha256, executable }: FileEntry): string {
+  return `${sha256} ${executable}`;
+}
+
+/** A program may write what no call may: a SKILL.md elsewhere than in the root. */
+function isProtected(path: string): boolean {
+  try {
+    refuseProtected(path.split('/'), 'skill');
+    return false;
+  } catch {
+    return true;
   }
 }

@@ -27,7 +27,7 @@ export interface ExecBase {
 /** Something an exec left that no skill can hold. */
 export interface SkippedEntry {
   readonly path: string;
-  readonly kind: 'symlink' | 'fifo' | 'socket' | 'device' | 'name' | 'too_deep' | 'too_large';
+  readonly kind: 'symlink' | 'fifo' | 'socket' | 'device' | 'name' | 'too_deep' | 'too_large' | 'protected';
 }
 
 /** What a skill is after an exec, as far as it can be kept. */
