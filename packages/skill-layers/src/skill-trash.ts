@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
-import { parseAgentId, parseLayeredSkillId, parseUserId, SecboxError } from '@secbox/contracts';
+import { dirname, join } from 'node:path';
+import { type AgentId, parseAgentId, parseLayeredSkillId, parseUserId, SecboxError } from '@secbox/contracts';
 import { isErrno } from '@secbox/workspace';
 import type { SandboxHolds } from './exec/sandbox-holds.js';
+import { removeEmpty } from './store/durable-files.js';
 import type { Generations } from './store/generations.js';
 import type { SkillPlace, UserPlace } from './store/layer-paths.js';
 import type { LayerStores } from './store/layer-stores.js';
 import type { SkillView, SkillViews } from './store/skill-views.js';
-import { namesIn } from './store/user-records.js';
+import { namesIn, parsed } from './store/user-records.js';
 import { statusOf } from './skill-status.js';
 import { applyDelta, type DeltaDocument, deltaFromDocument, deltaToDocument } from './tree/delta.js';
 import { emptyTree } from './tree/tree.js';
@@ -87,32 +88,39 @@ export class SkillTrash {
     );
   }
 
-  async list(user?: UserPlace): Promise<TrashedItem[]> {
+  /** Newest first. */
+  async list(user: UserPlace): Promise<TrashedItem[]> {
+    const folder = this.#stores.paths.trashedOf(user);
     const items: TrashedItem[] = [];
-    for (const id of await namesIn(this.#stores.paths.trash)) {
-      if (id.endsWith(unfinished)) continue;
-      const item = await this.#read(id);
-      const isTheirs = !user || (item?.userId === user.userId && item.agentId === user.agentId);
-      if (item && isTheirs) items.push(item);
+    for (const id of await namesIn(folder)) {
+      const item = await this.#read(join(folder, id));
+      if (item) items.push(item);
     }
     return items.sort((a, b) => (a.removed_at < b.removed_at ? 1 : -1));
+  }
+
+  async ofAgent(agentId: AgentId): Promise<TrashedItem[]> {
+    const items: TrashedItem[] = [];
+    for (const user of await this.#users(agentId)) items.push(...(await this.list(user)));
+    return items;
   }
 
   /** Puts it back as it was; refused where the user has begun something in its place. */
   async restore(user: UserPlace, id: string): Promise<TrashedItem> {
     return this.#views.writing(user, async () => {
-      const item = /^[0-9a-f-]{36}$/.test(id) ? await this.#read(id) : undefined;
-      if (item?.userId !== user.userId || item.agentId !== user.agentId) throw notFound(id);
-      if (item.kind === 'skill') await this.#restoreSkill(placeOf(item), item);
+      const item = /^[0-9a-f-]{36}$/.test(id) ? await this.#read(this.#folderOf(user, id)) : undefined;
+      if (!item) throw notFound(id);
+      if (item.kind === 'skill')
+        await this.#restoreSkill({ ...user, skillId: parseLayeredSkillId(item.skillId) }, item);
       else await this.#restoreSandbox(user, item);
-      await this.discard(id);
+      await this.discard(user, id);
       return item;
     });
   }
 
   /** For good. */
-  discard(id: string): Promise<void> {
-    return this.#stores.files.removeTree(join(this.#stores.paths.trash, id));
+  discard(user: UserPlace, id: string): Promise<void> {
+    return this.#stores.files.removeTree(this.#folderOf(user, id));
   }
 
   /**
@@ -124,29 +132,47 @@ export class SkillTrash {
     const kept = new Set<TrashedItem['kind']>();
     for (const item of await this.list(user)) {
       if (item.kind === 'skill') for (const [, , size] of item.delta.files) bytes += size;
-      if (bytes > this.#stores.room.bytes && kept.has(item.kind)) {
-        await this.discard(item.id);
-      }
+      if (bytes > this.#stores.room.bytes && kept.has(item.kind)) await this.discard(user, item.id);
       kept.add(item.kind);
     }
   }
 
-  /** Gives how many went. */
+  /** Gives how many went. What fails for one user is told, and holds up no other. */
   async expire(olderThan: Date): Promise<number> {
-    const old = (await this.list()).filter((item) => new Date(item.removed_at) < olderThan);
-    for (const { id } of old) await this.discard(id);
-    return old.length;
+    let expired = 0;
+    const expireOf = async (user: UserPlace) => {
+      const items = await this.list(user);
+      const old = items.filter((item) => new Date(item.removed_at) < olderThan);
+      for (const { id } of old) {
+        await this.discard(user, id);
+        expired += 1;
+      }
+      if (old.length === items.length) await this.#removeEmpty(user);
+    };
+    for (const agent of await namesIn(this.#stores.paths.trashedUsers)) {
+      for (const agentId of parsed(parseAgentId, agent)) {
+        for (const user of await this.#users(agentId)) await expireOf(user).catch(this.#stores.failed);
+      }
+    }
+    return expired;
   }
 
-  /** What was on its way when a server was killed: a sandbox has left its place already, a skill has not. */
+  /**
+   * What was on its way when a server was killed: a sandbox has left its place already, a skill has not. What a server left
+   * here that had no folders of users is theirs.
+   */
   async recover(): Promise<void> {
-    const { paths, files } = this.#stores;
-    for (const name of (await namesIn(paths.trash)).filter((each) => each.endsWith(unfinished))) {
+    const { paths, files, failed } = this.#stores;
+    const recoverOne = async (name: string) => {
       const folder = join(paths.trash, name);
-      const item = await this.#read(name);
-      const moved = item?.kind === 'sandbox' && (await namesIn(folder)).includes(filesName);
-      if (moved) await files.moveTree(folder, join(paths.trash, item.id));
-      else await files.removeTree(folder);
+      const item = await this.#read(folder);
+      const isUnfinished = name.endsWith(unfinished);
+      const isMoved = item?.kind === 'sandbox' && (await namesIn(folder)).includes(filesName);
+      if (item && (isMoved || !isUnfinished)) await this.#file(folder, item);
+      else if (isUnfinished) await files.removeTree(folder);
+    };
+    for (const name of await namesIn(paths.trash)) {
+      if (join(paths.trash, name) !== paths.trashedUsers) await recoverOne(name).catch(failed);
     }
   }
 
@@ -158,15 +184,40 @@ export class SkillTrash {
     const id = randomUUID();
     const folder = join(paths.trash, id + unfinished);
     await files.ensureFolder(folder);
-    await files.writeDocument(join(folder, entryName), { id, removed_at: now().toISOString(), ...item });
+    const entry = { id, removed_at: now().toISOString(), ...item };
+    await files.writeDocument(join(folder, entryName), entry);
     await fill(join(folder, filesName));
-    await files.moveTree(folder, join(paths.trash, id));
+    await this.#file(folder, entry);
     return id;
   }
 
-  async #read(name: string): Promise<TrashedItem | undefined> {
-    const path = join(this.#stores.paths.trash, name, entryName);
-    return (await this.#stores.files.readDocument(path)) as TrashedItem | undefined;
+  /** Puts what is whole where its user finds it. */
+  async #file(folder: string, item: TrashedItem): Promise<void> {
+    const { paths, files } = this.#stores;
+    const user = userOf(item);
+    await files.ensureFolder(paths.trashedOf(user));
+    await files.moveTree(folder, this.#folderOf(user, item.id));
+  }
+
+  async #read(folder: string): Promise<TrashedItem | undefined> {
+    return (await this.#stores.files.readDocument(join(folder, entryName))) as TrashedItem | undefined;
+  }
+
+  #folderOf(user: UserPlace, id: string): string {
+    return join(this.#stores.paths.trashedOf(user), id);
+  }
+
+  async #users(agentId: AgentId): Promise<UserPlace[]> {
+    const names = await namesIn(join(this.#stores.paths.trashedUsers, agentId));
+    return names.flatMap((name) => parsed(parseUserId, name)).map((userId) => ({ userId, agentId }));
+  }
+
+  /** Under the lock, or it would go between being made for something and having it. */
+  async #removeEmpty(user: UserPlace): Promise<void> {
+    const folder = this.#stores.paths.trashedOf(user);
+    await this.#stores.locks.alone(user.agentId, async () => {
+      for (const each of [folder, dirname(folder)]) await removeEmpty(each);
+    });
   }
 
   async #restoreSkill(place: SkillPlace, item: TrashedSkill): Promise<void> {
@@ -175,7 +226,7 @@ export class SkillTrash {
     const delta = deltaFromDocument(item.delta);
     const below =
       item.opaque || item.pin === null ? emptyTree : await this.#stores.baselines.tree(place, item.pin);
-    const folder = join(this.#stores.paths.trash, item.id, filesName);
+    const folder = join(this.#folderOf(place, item.id), filesName);
     const contents = [...delta.added.files].map(
       ([path, { sha256, executable }]) =>
         [sha256, { path: join(folder, path), executable, isSynced: true }] as const,
@@ -197,7 +248,7 @@ export class SkillTrash {
     }
     await this.#stores.files.ensureFolder(sandbox);
     try {
-      await rename(join(this.#stores.paths.trash, id, filesName), sandbox);
+      await rename(join(this.#folderOf(user, id), filesName), sandbox);
     } catch (error) {
       if (isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw exists('sandbox');
       throw error;
@@ -205,12 +256,8 @@ export class SkillTrash {
   }
 }
 
-function placeOf({ userId, agentId, skillId }: TrashedSkill): SkillPlace {
-  return {
-    userId: parseUserId(userId),
-    agentId: parseAgentId(agentId),
-    skillId: parseLayeredSkillId(skillId),
-  };
+function userOf({ userId, agentId }: TrashedItem): UserPlace {
+  return { userId: parseUserId(userId), agentId: parseAgentId(agentId) };
 }
 
 function notFound(id: string): SecboxError {

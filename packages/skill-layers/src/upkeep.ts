@@ -1,7 +1,8 @@
-import { rename, rmdir, stat } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type AgentId, parseAgentId, parseUserId } from '@secbox/contracts';
 import { isErrno } from '@secbox/workspace';
+import { removeEmpty } from './store/durable-files.js';
 import type { SkillTrash } from './skill-trash.js';
 import { statusOf } from './skill-status.js';
 import type { BaselinePlace, UserPlace } from './store/layer-paths.js';
@@ -148,7 +149,7 @@ export class Upkeep {
       }
       return added.length;
     } catch (error) {
-      for (const id of added) await this.#trash.discard(id);
+      for (const id of added) await this.#trash.discard(user, id);
       throw error;
     }
   }
@@ -227,8 +228,8 @@ export class Upkeep {
   async #unneeded(agentId: AgentId, versions: readonly OldVersion[]): Promise<string[]> {
     const { baselines, holds, paths } = this.#stores;
     const needed = new Set<string>();
-    for (const item of await this.#trash.list()) {
-      if (item.kind === 'skill' && item.agentId === agentId) needed.add(`${item.skillId}/${item.pin}`);
+    for (const item of await this.#trash.ofAgent(agentId)) {
+      if (item.kind === 'skill') needed.add(`${item.skillId}/${item.pin}`);
     }
     for (const user of await this.#users(agentId)) {
       for (const [skillId, { pin }] of await this.#views.records(user)) needed.add(`${skillId}/${pin}`);
@@ -274,13 +275,5 @@ async function moveAway(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
-  }
-}
-
-async function removeEmpty(folder: string): Promise<void> {
-  try {
-    await rmdir(folder);
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   }
 }

@@ -10,6 +10,7 @@ import {
   readFile,
   rename,
   rm,
+  rmdir,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { runSystemProgram } from '@secbox/host-mounts';
@@ -238,6 +239,15 @@ function neededFolders(files: readonly PlacedFile[], folders: readonly string[])
     for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) needed.add(path.slice(0, at));
   }
   return [...needed].sort();
+}
+
+/** Fine when something is in it, which then stays. */
+export async function removeEmpty(folder: string): Promise<void> {
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
+  }
 }
 
 async function syncPath(path: string): Promise<void> {

@@ -28,8 +28,18 @@ export class LayerPaths {
     return join(this.root, 'skill', '.execs');
   }
 
+  /** What is on its way lies here itself. */
   get trash(): string {
     return join(this.root, 'skill', '.trash');
+  }
+
+  /** No id of something in the trash is its name. */
+  get trashedUsers(): string {
+    return join(this.trash, 'users');
+  }
+
+  trashedOf({ userId, agentId }: UserPlace): string {
+    return join(this.trashedUsers, agentId, userId);
   }
 
   get baselines(): string {
