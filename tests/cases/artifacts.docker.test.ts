@@ -251,3 +251,69 @@ while not all(os.path.exists('growing%d' % n) for n in range(8)): pass
     expect([bytes.length, sha256(bytes)]).toEqual([size, hash]);
   }
 });
+
+/** Two execs of one project: what the first hands the second, the second uses once the first is over and answered. */
+const handing = `
+import array, os, socket
+os.makedirs('/workspace/artifacts/below')
+open('/workspace/artifacts/result', 'w').write('true')
+open('/workspace/artifacts/below/other', 'w').write('true')
+print('true', flush=True)
+held = [os.open('/workspace/artifacts/' + path, flags) for path, flags in
+        (('', os.O_RDONLY), ('below', os.O_RDONLY), ('result', os.O_RDWR), ('below/other', os.O_RDWR))]
+to = socket.socket(socket.AF_UNIX)
+to.connect('/workspace/work/hand')
+socket.send_fds(to, [b'x'], held)
+to.recv(1)
+`;
+const forging = `
+import errno, os, socket, time
+at = socket.socket(socket.AF_UNIX)
+at.bind('/workspace/work/hand')
+at.listen()
+peer, _ = at.accept()
+_, held, _, _ = socket.recv_fds(peer, 1, 4)
+peer.send(b'x')
+open('/workspace/work/held', 'w')
+while not os.path.exists('/workspace/work/over'): time.sleep(0.01)
+root, below, result, other = held
+def attempt(what, act):
+    try: act(); print(what, 'done')
+    except OSError as error: print(what, errno.errorcode[error.errno])
+for file in (result, other): attempt('write', lambda: os.pwrite(file, b'forged', 0))
+for folder, name in ((root, 'result'), (root, 'stdout.txt'), (root, 'manifest.json'), (below, 'other')):
+    attempt('open', lambda: os.open(name, os.O_RDWR, dir_fd=folder))
+    attempt('unlink', lambda: os.unlink(name, dir_fd=folder))
+    attempt('rename', lambda: os.rename(name, 'moved', src_dir_fd=folder, dst_dir_fd=folder))
+for folder in (root, below):
+    attempt('create', lambda: os.open('new', os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    attempt('chmod', lambda: os.fchmod(folder, 0o777))
+`;
+
+test('case 28: another exec that was handed open files and folders changes nothing that was collected', async () => {
+  const project = { project_id: 'handing', policy_overrides: { timeout_ms: 60_000 } };
+  const forged = service.python(forging, project);
+  const handed = await service.python(
+    `import os, time\nwhile not os.path.exists('/workspace/work/hand'): time.sleep(0.01)\n${handing}`,
+    project,
+  );
+  expect(handed).toMatchObject({ status: 'succeeded', stdout: 'true\n' });
+  await service.shell('while [ ! -e held ]; do sleep 0.01; done; touch over', project);
+  const { stdout, status, stderr } = await forged;
+  expect([status, stderr]).toEqual(['succeeded', '']);
+  const tried = stdout.trimEnd().split('\n');
+  // What it has open it may write to: that is not what was published any more.
+  expect(tried.slice(0, 2)).toEqual(['write done', 'write done']);
+  expect(tried).toHaveLength(2 + 4 * 3 + 2 * 2);
+  for (const line of tried.slice(2)) expect(line).toMatch(/ (EACCES|EPERM)$/);
+  const manifest = await manifestOf(handed);
+  expect(pathsOf(manifest.files)).toEqual(['below/other', 'result']);
+  for (const { path, sha256: hash } of manifest.files) {
+    expect(hash).toBe(sha256('true'));
+    expect(sha256(await readFile(join(handed.artifacts_dir, path)))).toBe(hash);
+  }
+  expect(await readFile(join(handed.artifacts_dir, 'stdout.txt'), 'utf8')).toBe('true\n');
+  expect((await readdir(handed.artifacts_dir)).sort()).toEqual([
+    ...['below', 'manifest.json', 'meta.json', 'result', 'stderr.txt', 'stdout.txt'],
+  ]);
+});

@@ -22,10 +22,11 @@ function controlled() {
         },
         stop,
       },
-      async (written) => {
+      async (written, wasAccompanied) => {
         happened.push(`${written} runs`);
         await new Promise<void>((resolve) => ends.set(name, resolve));
         happened.push(`${name} ends`);
+        return wasAccompanied();
       },
     );
   const settled = async () => {
@@ -102,6 +103,35 @@ describe('the inputs of a project', () => {
     await expect(changer).rejects.toThrow('asked to');
     await end('a');
     expect(happened).toEqual(['a writes', 'a runs', 'a ends']);
+  });
+
+  test('whoever was there together at any time knows that it was not alone', async () => {
+    const { enter, end, settled } = controlled();
+    const alone: Record<string, boolean> = {};
+    const come = async (name: string, project = 'p') => {
+      void enter(name, false, project).then((wasAccompanied) => (alone[name] = !wasAccompanied));
+      await settled();
+    };
+    await come('elsewhere', 'q');
+    await come('first');
+    await end('first');
+    await come('second');
+    await come('third');
+    await end('second');
+    await come('fourth');
+    await end('fourth');
+    await end('third');
+    await come('last');
+    await end('last');
+    await end('elsewhere');
+    expect(alone).toEqual({
+      elsewhere: true,
+      first: true,
+      second: false,
+      third: false,
+      fourth: false,
+      last: true,
+    });
   });
 
   test('of another project are not concerned', async () => {

@@ -4,6 +4,8 @@ import { Progress } from './progress.js';
 interface ProjectState {
   /** Execs that see the project's inputs at this moment, each with its number, in the order in which they came. */
   readonly readers: Map<string, number>;
+  /** Of these, the ones that were not alone all the time. */
+  readonly accompanied: Set<string>;
   /** Those that are gone while one that was there with them is not, with the number of the next one then. */
   readonly gone: Map<string, number>;
   next: number;
@@ -34,10 +36,18 @@ export interface InputsEntry<T> {
 export class InputsGuard {
   readonly #projects = new Map<string, ProjectState>();
 
-  /** Writes the inputs when they may be written, and runs `work` with them as they are then. */
-  async during<T, R>(project: string, entry: InputsEntry<T>, work: (written: T) => Promise<R>): Promise<R> {
+  /**
+   * Writes the inputs when they may be written, and runs `work` with them as they are then. `wasAccompanied`: whether
+   * another of the project was there at any time since.
+   */
+  async during<T, R>(
+    project: string,
+    entry: InputsEntry<T>,
+    work: (written: T, wasAccompanied: () => boolean) => Promise<R>,
+  ): Promise<R> {
     const state = this.#projects.get(project) ?? {
       readers: new Map<string, number>(),
+      accompanied: new Set<string>(),
       gone: new Map<string, number>(),
       next: 0,
       turn: Promise.resolve(),
@@ -50,7 +60,7 @@ export class InputsGuard {
     try {
       const written = await this.#enter(state, entry, leaving?.next());
       try {
-        return await work(written);
+        return await work(written, () => state.accompanied.has(entry.name));
       } finally {
         leave(state, entry.name);
         state.left.report();
@@ -75,6 +85,8 @@ export class InputsGuard {
         await Promise.race([state.left.next(), aborted(stop)]);
       stop.throwIfAborted();
       const written = await write((other) => state.readers.has(other) || state.gone.has(other));
+      if (state.readers.size > 0)
+        for (const other of [...state.readers.keys(), name]) state.accompanied.add(other);
       state.readers.set(name, state.next);
       state.next += 1;
       return written;
@@ -86,8 +98,9 @@ export class InputsGuard {
 }
 
 /** In a project that is never empty, what somebody brought is needed only by those who came before it went. */
-function leave({ readers, gone, next }: ProjectState, name: string): void {
+function leave({ readers, accompanied, gone, next }: ProjectState, name: string): void {
   readers.delete(name);
+  accompanied.delete(name);
   gone.set(name, next);
   const [oldest = Infinity] = readers.values();
   for (const [other, until] of gone) if (until <= oldest) gone.delete(other);

@@ -74,7 +74,8 @@ async function documentsOf(
   };
   // As for one that was stopped: a server that starts waits for it.
   const stop = collectingDeadline(AbortSignal.abort());
-  const left = await collectLeft(artifacts, values.max_artifacts_bytes_total, stop);
+  // Others of its project may not have ended yet.
+  const left = await collectLeft(artifacts, values.max_artifacts_bytes_total, stop, spool);
   const finished = {
     ...neverRan('error', reason, new Date()),
     stdout_truncated: output.stdout.truncated,

@@ -102,27 +102,34 @@ export async function runPlan(run: PlanRun): Promise<PlanEnd> {
     },
   };
   // Waiting for other execs of its project must not keep a place from those of another.
-  return run.inputsGuard.during(projectOf(plan), entry, (ofOthers) =>
+  return run.inputsGuard.during(projectOf(plan), entry, (ofOthers, wasAccompanied) =>
     run.admit(async () => {
       // What others brought goes when it is not needed any more, also under an exec that could see it.
       const there = new Set<string>(ofOthers.length === 0 ? [] : await workspace.invocationsIn(plan));
       const before = ofOthers.filter(({ path }) => there.has(path.split('/', 1)[0] ?? ''));
-      const seenInputs = async () => withGone(await inputs.list(), before);
+      const around = { seenInputs: async () => withGone(await inputs.list(), before), wasAccompanied };
       return untilStarted(run, () =>
         plan.layer
           ? runLayered(run, plan.layer, { ...diskExecOf(run, folders), folders }, (at, exec) =>
-              runWithInputs(run, at, seenInputs, exec),
+              runWithInputs(run, at, around, exec),
             )
-          : run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, seenInputs)),
+          : run.disk.during(diskExecOf(run, folders), () => runWithInputs(run, folders, around)),
       );
     }),
   );
 }
 
+/** What of its project an exec meets beside its own files. */
+interface Surroundings {
+  readonly seenInputs: () => Promise<VisibleInput[]>;
+  /** Whether another exec of the project, which shares its work folder, was there meanwhile. */
+  readonly wasAccompanied: () => boolean;
+}
+
 async function runWithInputs(
   run: PlanRun,
   folders: ExecFolders,
-  seenInputs: () => Promise<VisibleInput[]>,
+  { seenInputs, wasAccompanied }: Surroundings,
   layered?: LayeredExec,
 ): Promise<PlanEnd> {
   const { plan } = run;
@@ -172,7 +179,10 @@ async function runWithInputs(
 
     return within(openReclaimed(folders.artifacts), async (artifacts) => {
       const maxBytes = plan.policy.values.max_artifacts_bytes_total;
-      const { setAside, collection } = await collectLeft(artifacts, maxBytes, collectingDeadline(run.stop));
+      const deadline = collectingDeadline(run.stop);
+      // Through the folder that they share, it may have handed another one a file that it had open.
+      const staging = wasAccompanied() ? spool : undefined;
+      const { setAside, collection } = await collectLeft(artifacts, maxBytes, deadline, staging);
       const outcome = outcomeOf({
         result,
         stopped: run.stop.reason instanceof StopReason ? run.stop.reason : undefined,

@@ -7,9 +7,11 @@ import {
   link,
   mkdir,
   mkdtemp,
+  open,
   readdir,
   readFile,
   readlink,
+  stat,
   symlink,
   truncate,
   writeFile,
@@ -60,6 +62,82 @@ describe('collecting artifacts', () => {
       await writeFile(join(root, path), content);
     }
   }
+
+  describe('beside others who live on', () => {
+    let staging: string;
+    beforeEach(async () => {
+      staging = join(temporary, 'staging');
+      await mkdir(staging);
+    });
+    const collectCopies = (limits: Partial<CollectLimits> = {}) =>
+      within(Directory.open(staging), (directory) => collect({ staging: directory, ...limits }));
+
+    test('lists copies, which nobody has open', async () => {
+      const large = Buffer.alloc(3 * mebibyte + 17, 'large');
+      await plant({ large, 'below/run.sh': 'echo', empty: '' });
+      await chmod(join(root, 'below/run.sh'), 0o777);
+      const theirs = await Promise.all(
+        ['large', 'below/run.sh', 'empty'].map((path) => open(join(root, path), 'r+')),
+      );
+      const { files } = await collectCopies();
+      for (const handle of theirs) {
+        await handle.write('forged', 0);
+        await handle.close();
+      }
+      expect(files.map(({ path, size, sha256: hash }) => [path, size, hash])).toEqual([
+        ['below/run.sh', 4, sha256('echo')],
+        ['empty', 0, sha256('')],
+        ['large', large.length, sha256(large)],
+      ]);
+      for (const { path, sha256: hash } of files) expect(sha256(await readFile(join(root, path)))).toBe(hash);
+      expect((await stat(join(root, 'below/run.sh'))).mode & 0o777).toBe(0o755);
+      expect(await readdir(staging)).toEqual([]);
+    });
+
+    test('a name that is a link to the same file becomes a file of its own', async () => {
+      await plant({ one: 'same' });
+      await link(join(root, 'one'), join(root, 'two'));
+      await collectCopies();
+      for (const name of ['one', 'two']) expect((await stat(join(root, name))).nlink).toBe(1);
+    });
+
+    test('what there is no room for is dropped and told, and the rest is kept', async () => {
+      const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+      await plant({ a: 'a', b: 'b', c: 'c' });
+      const rename = jest.spyOn(Directory.prototype, 'rename').mockImplementationOnce(() => {
+        throw full;
+      });
+      const { files, dropped, truncated_by: by } = await collectCopies();
+      rename.mockRestore();
+      expect(pathsOf(files)).toEqual(['b', 'c']);
+      expect(dropped).toEqual([{ path: 'a', size: expect.any(Number), reason: 'no_room' }]);
+      expect(by).toEqual(['no_room']);
+      expect(await readdir(root)).toEqual(['b', 'c']);
+      expect(await readdir(staging)).toEqual([]);
+    });
+
+    test('no time leaves no copy behind', async () => {
+      await plant({ large: Buffer.alloc(3 * mebibyte) });
+      const stop = new AbortController();
+      const rename = jest.spyOn(Directory.prototype, 'rename').mockImplementationOnce(() => {
+        stop.abort(new Error('no time'));
+        throw stop.signal.reason;
+      });
+      const { files, truncated_by: by } = await collectCopies({ stop: stop.signal });
+      rename.mockRestore();
+      expect([files, by]).toEqual([[], ['out_of_time']]);
+      expect(await readdir(staging)).toEqual([]);
+    });
+  });
+
+  test('what is listed is ours alone to change', async () => {
+    await plant({ 'below/file': 'x' });
+    for (const path of ['', 'below', 'below/file']) await chmod(join(root, path), 0o777);
+    if (process.getuid?.() === 0) execFileSync('chown', ['-R', '1000:1000', root]);
+    await collect();
+    const all = await Promise.all(['', 'below', 'below/file'].map((path) => stat(join(root, path))));
+    for (const { uid, mode } of all) expect([uid, mode & 0o777]).toEqual([process.getuid?.(), 0o755]);
+  });
 
   test('an empty folder gives nothing', async () => {
     expect(await collect()).toEqual({

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import mime from 'mime';
 import { hashFile } from './content-hashes.js';
+import { replaceByCopy } from './replace-by-copy.js';
 import { Breath } from './breath.js';
 import { type Directory, isErrno, usableByOwner, within } from './directory.js';
 import { entryKind, entryPath, type EntryKind, type EntryPath } from './entry.js';
@@ -14,6 +15,11 @@ export interface CollectLimits {
   readonly maxPathBytes: number;
   /** Aborted when no more time is to be spent. */
   readonly stop: AbortSignal;
+  /**
+   * To be given when somebody who lives on may have files of the folder open for writing: each is replaced by a copy that
+   * is made here, on the same file system, and the copy is what is hashed.
+   */
+  readonly staging?: Directory | undefined;
 }
 
 export interface CollectedFile extends EntryPath {
@@ -28,7 +34,7 @@ export interface OtherEntry extends EntryPath {
 
 export interface DroppedEntry extends EntryPath {
   readonly size: number;
-  readonly reason: 'over_total' | 'too_deep';
+  readonly reason: 'over_total' | 'too_deep' | 'no_room';
 }
 
 /**
@@ -49,8 +55,8 @@ export interface Collection {
 
 /**
  * Lists and hashes what a program left behind, then removes what is not listed. Everything here is hostile,
- * so nothing is followed and nothing but regular files is opened. To be called only when nothing can write to
- * the folder any more.
+ * so nothing is followed and nothing but regular files is opened. What is listed is ours afterwards, so that nobody
+ * changes it later. To be called only when nothing of the program runs any more.
  */
 export async function collectArtifacts(root: Directory, limits: CollectLimits): Promise<Collection> {
   const collector = new Collector(limits);
@@ -99,6 +105,7 @@ class Collector {
 
   async visit(directory: Directory, prefix: Buffer, depth: number): Promise<Kept> {
     const kept: Kept = new Map();
+    directory.takeOver();
     for (const name of await this.#namesWithinLimit(directory, prefix.length + 1)) {
       await this.#breath.take();
       this.#limits.stop.throwIfAborted();
@@ -113,10 +120,7 @@ class Collector {
       } else if (kind === 'file') {
         const size = occupied(stats);
         if (this.#bytes + size > this.#limits.maxBytes) this.#drop(path, size, 'over_total');
-        else {
-          await this.#visitFile(directory, name, path, size);
-          kept.set(key, undefined);
-        }
+        else if (await this.#visitFile(directory, name, path, size)) kept.set(key, undefined);
       } else {
         this.#others.push({ ...entryPath(path), kind });
         kept.set(key, undefined);
@@ -166,16 +170,27 @@ class Collector {
     return within(parent.openDirectory(name), (folder) => this.visit(folder, path, depth));
   }
 
-  async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<void> {
-    this.#bytes += size;
+  /** Whether it is kept. */
+  async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<boolean> {
+    const { stop, staging } = this.#limits;
     const opened = openRegular(parent, name);
     if (opened === 'unreadable') {
       this.#others.push({ ...entryPath(path), kind: 'unreadable' });
-      return;
+      return true;
     }
     try {
-      const { sha256, length } = await hashFile(opened, this.#limits.stop);
+      opened.takeOver();
+      const hashed = staging
+        ? await replaceByCopy(opened, { parent, name, staging, stop })
+        : await hashFile(opened, stop);
+      if (hashed === 'no_room') {
+        this.#drop(path, size, 'no_room');
+        return false;
+      }
+      this.#bytes += size;
+      const { sha256, length } = hashed;
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
+      return true;
     } finally {
       opened.close();
     }

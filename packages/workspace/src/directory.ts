@@ -17,14 +17,14 @@ import {
   unlinkSync,
   type BigIntStats,
   type Dir,
-  type Dirent,
   type Stats,
 } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { SecboxError } from '@secbox/contracts';
 import { Breath } from './breath.js';
-import { OpenFile } from './open-file.js';
+import { listedKind, type ListedKind } from './entry.js';
+import { OpenFile, takeOver } from './open-file.js';
 
 /** A file name as the file system has it: names need not be UTF-8. */
 export type EntryName = string | Buffer;
@@ -206,6 +206,11 @@ export class Directory {
     }
   }
 
+  /** Nobody but us can change it any more, not even who has it open: rights to a folder are asked for at every use. */
+  takeOver(): void {
+    if (this.#descriptor !== undefined) takeOver(this.#descriptor, 0o755);
+  }
+
   /** Names in no order, without holding them all. */
   async *names(): AsyncGenerator<Buffer> {
     const breath = new Breath();
@@ -344,20 +349,6 @@ export class Directory {
     if (typeof name === 'string' && typeof this.#base === 'string') return `${this.#base}/${name}`;
     return Buffer.concat([Buffer.from(this.#base), Buffer.from('/'), Buffer.from(name)]);
   }
-}
-
-type ListedKind = 'file' | 'directory' | 'other' | 'unknown';
-
-function listedKind(entry: Dirent): ListedKind {
-  if (entry.isFile()) return 'file';
-  if (entry.isDirectory()) return 'directory';
-  const isOther =
-    entry.isSymbolicLink() ||
-    entry.isFIFO() ||
-    entry.isSocket() ||
-    entry.isBlockDevice() ||
-    entry.isCharacterDevice();
-  return isOther ? 'other' : 'unknown';
 }
 
 const syncLater = promisify(fsync);

@@ -1,4 +1,4 @@
-import type { BigIntStats, Stats } from 'node:fs';
+import type { BigIntStats, Dirent, Stats } from 'node:fs';
 
 /** `path_base64` holds the raw bytes where the name is not UTF-8 and `path` is only an approximation. */
 export interface EntryPath {
@@ -27,4 +27,19 @@ export function entryKind(stats: Stats | BigIntStats): EntryKind {
   if (stats.isFIFO()) return 'fifo';
   if (stats.isSocket()) return 'socket';
   return stats.isBlockDevice() ? 'block_device' : 'character_device';
+}
+
+/** What a folder says that an entry is. */
+export type ListedKind = 'file' | 'directory' | 'other' | 'unknown';
+
+export function listedKind(entry: Dirent): ListedKind {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  const isOther =
+    entry.isSymbolicLink() ||
+    entry.isFIFO() ||
+    entry.isSocket() ||
+    entry.isBlockDevice() ||
+    entry.isCharacterDevice();
+  return isOther ? 'other' : 'unknown';
 }

@@ -28,6 +28,12 @@ export interface ByteRange {
   readonly end?: number;
 }
 
+/** As root, to us from whoever it was. The mode also bounds what lists of further users with rights may give. */
+export function takeOver(descriptor: number, mode: number): void {
+  if (process.getuid && process.getgid) fchownSync(descriptor, process.getuid(), process.getgid());
+  fchmodSync(descriptor, mode);
+}
+
 /** A file that is open for reading or for writing; whoever opens it closes it. */
 export class OpenFile {
   #descriptor: number | undefined;
@@ -99,6 +105,11 @@ export class OpenFile {
 
   own({ uid, gid }: { readonly uid: number; readonly gid: number }): void {
     fchownSync(this.#open, uid, gid);
+  }
+
+  /** Nobody but us can open it for writing any more; who has done so still can write. */
+  takeOver(): void {
+    takeOver(this.#open, 0o644 | (this.stat().mode & 0o111));
   }
 
   /** Makes what was written survive a power cut. */
