@@ -26,7 +26,7 @@ export const artifactKinds = [
 ] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 
-export const dropReasons = ['over_total', 'too_deep', 'no_room'] as const;
+export const dropReasons = ['over_total', 'too_deep'] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 export interface ArtifactRecord {

@@ -1,11 +1,5 @@
 import { chmodSync } from 'node:fs';
-import {
-  collectArtifacts,
-  Directory,
-  setReservedNamesAside,
-  type Collection,
-  type SetAside,
-} from '@secbox/workspace';
+import { collectArtifacts, Directory, type Collection } from '@secbox/workspace';
 
 const maxEntries = 10_000;
 const maxDepth = 32;
@@ -19,22 +13,15 @@ export function openReclaimed(path: string): Directory {
   return folder;
 }
 
-export interface LeftBehind {
-  readonly setAside: readonly SetAside[];
-  readonly collection: Collection;
-}
-
 /**
- * What an exec left in its artifact folder. To be called only when nothing of it runs any more. `staging` is to be given
- * when others ran beside it whom it may have handed its open files to.
+ * What an exec left in its artifact folder. To be called only when nothing of it runs any more and what has a name of ours
+ * is set aside. `staging` is to be given when others ran beside it whom it may have handed its open files to.
  */
-export async function collectLeft(
+export function collectLeft(
   artifacts: Directory,
   maxBytes: number,
   stop: AbortSignal,
   staging?: Directory,
-): Promise<LeftBehind> {
-  const setAside = setReservedNamesAside(artifacts);
-  const limits = { maxBytes, maxEntries, maxDepth, maxPathBytes, stop, staging };
-  return { setAside, collection: await collectArtifacts(artifacts, limits) };
+): Promise<Collection> {
+  return collectArtifacts(artifacts, { maxBytes, maxEntries, maxDepth, maxPathBytes, stop, staging });
 }

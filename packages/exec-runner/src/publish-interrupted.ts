@@ -4,6 +4,7 @@ import {
   finishPublishing,
   hashFile,
   publishResults,
+  setReservedNamesAside,
   within,
   type Collection,
   type ExecFolders,
@@ -75,14 +76,15 @@ async function documentsOf(
   // As for one that was stopped: a server that starts waits for it.
   const stop = collectingDeadline(AbortSignal.abort());
   // Others of its project may not have ended yet.
-  const left = await collectLeft(artifacts, values.max_artifacts_bytes_total, stop, spool);
+  const setAside = setReservedNamesAside(artifacts);
+  const collection = await collectLeft(artifacts, values.max_artifacts_bytes_total, stop, spool);
   const finished = {
     ...neverRan('error', reason, new Date()),
     stdout_truncated: output.stdout.truncated,
     stderr_truncated: output.stderr.truncated,
-    artifacts_truncated: left.collection.truncated,
+    artifacts_truncated: collection.truncated,
   };
-  const evidence = { submission: toldOf(record), finished, mounts, inputs, output, ...left };
+  const evidence = { submission: toldOf(record), finished, mounts, inputs, output, setAside, collection };
   return { manifest: manifestOf(evidence), meta: metaOf(evidence) };
 }
 

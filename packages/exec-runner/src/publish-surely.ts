@@ -2,6 +2,7 @@ import type { FinishedExec } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import { isErrno } from '@secbox/workspace';
 import { pause } from './pause.js';
+import { Abandoned } from './run-container.js';
 
 /** The exec ran and ended, and what it left could not be published: its end is known all the same. */
 export class Unpublished extends Error {
@@ -9,33 +10,58 @@ export class Unpublished extends Error {
     readonly finished: FinishedExec,
     cause: unknown,
   ) {
-    const why = isFull(cause) ? "the server's disk was full" : 'the log of the server says why';
-    super(`the exec ended, but its output and artifacts could not be published: ${why}`, { cause });
+    super(
+      'the exec ended, but its output and artifacts could not be published: the log of the server says why',
+      { cause },
+    );
   }
 }
 
-export interface Publishing {
+export interface WaitingForRoom {
+  readonly log: Logger;
+  /** Aborted when the server has to end and nobody can wait any longer. */
+  readonly abandon: AbortSignal;
+}
+
+export interface Publishing extends WaitingForRoom {
+  /** May be called again after it failed. */
   readonly publish: () => Promise<void>;
   readonly finished: FinishedExec;
-  readonly log: Logger;
-  /** Aborted when nobody can wait any longer. */
-  readonly abandon: AbortSignal;
 }
 
 const retryMs = 500;
 
-/** Publishes what an exec left, however long a full disk has no room for it. */
-export async function publishSurely({ publish, finished, log, abandon }: Publishing): Promise<void> {
+/** Publishes what an exec left as soon as there is room for it. */
+export async function publishSurely({ publish, finished, ...waiting }: Publishing): Promise<void> {
+  try {
+    await onceThereIsRoom(publish, waiting);
+  } catch (error) {
+    throw error instanceof Abandoned ? error : new Unpublished(finished, error);
+  }
+}
+
+/**
+ * Tries again however long a full disk has no room for it or no file can be opened. When nobody can wait any longer the
+ * row of the exec stays as it is and its output in the spool: the next server goes on with it.
+ */
+export async function onceThereIsRoom<T>(
+  work: () => Promise<T>,
+  { log, abandon }: WaitingForRoom,
+): Promise<T> {
   for (let told = false; ; told = true) {
     try {
-      await publish();
-      return;
+      return await work();
     } catch (error) {
-      if (!isFull(error) || abandon.aborted) throw new Unpublished(finished, error);
+      if (!abandon.aborted && !passes(error)) throw error;
       if (!told) log.error('exec.results_wait', { error });
+      if (abandon.aborted) throw new Abandoned('its results could not be kept', { cause: error });
     }
     await pause(retryMs, abandon);
   }
+}
+
+function passes(error: unknown): boolean {
+  return isFull(error) || isErrno(error, 'EMFILE', 'ENFILE');
 }
 
 export function isFull(error: unknown): boolean {

@@ -205,7 +205,7 @@ function throwIfAbandoned(abandon: AbortSignal): void {
   if (abandon.aborted) throw new Abandoned();
 }
 
-/** The server ends before the death of a container is certain: its exec is left to the next server. */
+/** The server ends before the death of a container is certain, or its results are safe: the exec is left to the next. */
 export class Abandoned extends Error {}
 
 function ignore(): void {

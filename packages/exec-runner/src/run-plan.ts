@@ -11,6 +11,7 @@ import {
   Directory,
   mostInputs,
   publishResults,
+  setReservedNamesAside,
   within,
   type ExecFolders,
   type InputFile,
@@ -34,7 +35,7 @@ import type { InputsGuard } from './inputs-guard.js';
 import type { LayeredExec } from './layers/layered-work.js';
 import { runLayered } from './layers/run-layered.js';
 import type { Progress } from './progress.js';
-import { publishSurely } from './publish-surely.js';
+import { onceThereIsRoom, publishSurely } from './publish-surely.js';
 import type { OutputContracts } from './skill-output.js';
 import { untilStarted } from './until-started.js';
 
@@ -179,10 +180,14 @@ async function runWithInputs(
 
     return within(openReclaimed(folders.artifacts), async (artifacts) => {
       const maxBytes = plan.policy.values.max_artifacts_bytes_total;
-      const deadline = collectingDeadline(run.stop);
+      const waiting = { log: run.logger.child({ exec_id: plan.execId }), abandon: run.abandon };
       // Through the folder that they share, it may have handed another one a file that it had open.
       const staging = wasAccompanied() ? spool : undefined;
-      const { setAside, collection } = await collectLeft(artifacts, maxBytes, deadline, staging);
+      const setAside = setReservedNamesAside(artifacts);
+      const collection = await onceThereIsRoom(
+        () => collectLeft(artifacts, maxBytes, collectingDeadline(run.stop), staging),
+        waiting,
+      );
       const outcome = outcomeOf({
         result,
         stopped: run.stop.reason instanceof StopReason ? run.stop.reason : undefined,
@@ -217,8 +222,7 @@ async function runWithInputs(
       await publishSurely({
         publish: () => publishResults(spool, artifacts, documents),
         finished,
-        log: run.logger.child({ exec_id: plan.execId }),
-        abandon: run.abandon,
+        ...waiting,
       });
       const lists = { inputs: inputsOf(visible), artifacts: artifactsOf(output, collection) };
       return {

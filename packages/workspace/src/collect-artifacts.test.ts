@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { collectArtifacts, type Collection, type CollectLimits } from './collect-artifacts.js';
 import { Directory, within } from './directory.js';
+import { OpenFile } from './open-file.js';
 
 jest.setTimeout(60_000);
 
@@ -101,19 +102,22 @@ describe('collecting artifacts', () => {
       for (const name of ['one', 'two']) expect((await stat(join(root, name))).nlink).toBe(1);
     });
 
-    test('what there is no room for is dropped and told, and the rest is kept', async () => {
+    test('no room for a copy loses nothing: what is left can be collected again', async () => {
       const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
       await plant({ a: 'a', b: 'b', c: 'c' });
-      const rename = jest.spyOn(Directory.prototype, 'rename').mockImplementationOnce(() => {
-        throw full;
+      const append: OpenFile['append'] = Reflect.get(OpenFile.prototype, 'append');
+      const copy = jest.spyOn(OpenFile.prototype, 'append').mockImplementation(function (
+        this: OpenFile,
+        chunk,
+      ) {
+        return String(chunk) === 'b' ? Promise.reject(full) : append.call(this, chunk);
       });
-      const { files, dropped, truncated_by: by } = await collectCopies();
-      rename.mockRestore();
-      expect(pathsOf(files)).toEqual(['b', 'c']);
-      expect(dropped).toEqual([{ path: 'a', size: expect.any(Number), reason: 'no_room' }]);
-      expect(by).toEqual(['no_room']);
-      expect(await readdir(root)).toEqual(['b', 'c']);
+      await expect(collectCopies()).rejects.toBe(full);
+      copy.mockRestore();
       expect(await readdir(staging)).toEqual([]);
+      const { files, truncated_by: by } = await collectCopies();
+      expect([pathsOf(files), by]).toEqual([['a', 'b', 'c'], []]);
+      for (const name of ['a', 'b', 'c']) expect(await readFile(join(root, name), 'utf8')).toBe(name);
     });
 
     test('no time leaves no copy behind', async () => {

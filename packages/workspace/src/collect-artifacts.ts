@@ -34,7 +34,7 @@ export interface OtherEntry extends EntryPath {
 
 export interface DroppedEntry extends EntryPath {
   readonly size: number;
-  readonly reason: 'over_total' | 'too_deep' | 'no_room';
+  readonly reason: 'over_total' | 'too_deep';
 }
 
 /**
@@ -56,7 +56,8 @@ export interface Collection {
 /**
  * Lists and hashes what a program left behind, then removes what is not listed. Everything here is hostile,
  * so nothing is followed and nothing but regular files is opened. What is listed is ours afterwards, so that nobody
- * changes it later. To be called only when nothing of the program runs any more.
+ * changes it later. To be called only when nothing of the program runs any more. Throws when the disk has no room for the
+ * copies; then nothing is lost, and it may be called again.
  */
 export async function collectArtifacts(root: Directory, limits: CollectLimits): Promise<Collection> {
   const collector = new Collector(limits);
@@ -120,7 +121,10 @@ class Collector {
       } else if (kind === 'file') {
         const size = occupied(stats);
         if (this.#bytes + size > this.#limits.maxBytes) this.#drop(path, size, 'over_total');
-        else if (await this.#visitFile(directory, name, path, size)) kept.set(key, undefined);
+        else {
+          await this.#visitFile(directory, name, path, size);
+          kept.set(key, undefined);
+        }
       } else {
         this.#others.push({ ...entryPath(path), kind });
         kept.set(key, undefined);
@@ -170,27 +174,20 @@ class Collector {
     return within(parent.openDirectory(name), (folder) => this.visit(folder, path, depth));
   }
 
-  /** Whether it is kept. */
-  async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<boolean> {
+  async #visitFile(parent: Directory, name: Buffer, path: Buffer, size: number): Promise<void> {
     const { stop, staging } = this.#limits;
+    this.#bytes += size;
     const opened = openRegular(parent, name);
     if (opened === 'unreadable') {
       this.#others.push({ ...entryPath(path), kind: 'unreadable' });
-      return true;
+      return;
     }
     try {
       opened.takeOver();
-      const hashed = staging
+      const { sha256, length } = staging
         ? await replaceByCopy(opened, { parent, name, staging, stop })
         : await hashFile(opened, stop);
-      if (hashed === 'no_room') {
-        this.#drop(path, size, 'no_room');
-        return false;
-      }
-      this.#bytes += size;
-      const { sha256, length } = hashed;
       this.#files.push({ ...entryPath(path), size: length, sha256, media_type: mediaType(path) });
-      return true;
     } finally {
       opened.close();
     }

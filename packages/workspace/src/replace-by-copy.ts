@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { isErrno, type Directory } from './directory.js';
+import type { Directory } from './directory.js';
 import type { OpenFile } from './open-file.js';
 
 export interface CopyPlace {
@@ -17,7 +17,7 @@ export interface CopyPlace {
 export async function replaceByCopy(
   file: OpenFile,
   { parent, name, staging, stop }: CopyPlace,
-): Promise<{ sha256: string; length: number } | 'no_room'> {
+): Promise<{ sha256: string; length: number }> {
   const { size, mode } = file.stat();
   const temporary = randomUUID();
   const copy = staging.createFile(temporary, mode & 0o755);
@@ -34,7 +34,6 @@ export async function replaceByCopy(
     return { sha256: digest.digest('hex'), length };
   } catch (error) {
     await staging.remove(temporary);
-    if (isErrno(error, 'ENOSPC', 'EDQUOT')) return 'no_room';
     throw error;
   } finally {
     copy.close();
