@@ -67,3 +67,24 @@ test('case 34: a gigabyte at full speed: exact up to the cap, flagged, and core-
   expect(await sha256Of(answer.stdout_path)).toBe(expected.digest('hex'));
   expect((after.peak - before.now) / mebibyte).toBeLessThan(40);
 }, 320_000);
+
+test('case 34: a byte of one stream keeps nothing of the other: core-api grows by less than 40 MB', async () => {
+  const pid = server.child.pid ?? 0;
+  await python(write(mebibyte), {});
+  await forgetPeak(pid);
+  const before = await residentBytes(pid);
+  const answer = await python(
+    `
+import os
+rest = b'x' * 65_535
+for n in range(8192):
+    os.write(1, b'a')
+    for part in (rest, b'y'):
+        while part: part = part[os.write(2, part):]
+`,
+    { max_stdout_bytes: mebibyte, max_stderr_bytes: mebibyte, timeout_ms: 300_000 },
+  );
+  const after = await residentBytes(pid);
+  expect(answer).toMatchObject({ status: 'succeeded', stdout: 'a'.repeat(8192), stderr_truncated: true });
+  expect((after.peak - before.now) / mebibyte).toBeLessThan(40);
+}, 320_000);

@@ -43,7 +43,8 @@ export class OutputFile {
     if (kept.length === 0) return;
     this.#hash.update(kept);
     if (this.#size < answeredOutputBytes)
-      this.#beginning.push(kept.subarray(0, answeredOutputBytes - this.#size));
+      // A copy: a byte of a stream would keep all that came with it, of the other stream too.
+      this.#beginning.push(Buffer.from(kept.subarray(0, answeredOutputBytes - this.#size)));
     this.#size += kept.length;
     await this.#file.append(kept);
     this.#progress.report();
