@@ -326,6 +326,29 @@ describe('waiting, cancelling and repeating', () => {
     const other = await invoke('echo.input', { inputs: { n: 2 } }, key);
     expect([other.status, other.body]).toMatchObject([422, { error: { code: 'idempotency_key_reused' } }]);
   });
+
+  test('a repeat is its exec also when the skill cannot run any more; another request is refused', async () => {
+    const parts = { script: 'echo 1', outputs: { type: 'integer' } };
+    const isValid = async (wanted: boolean) => {
+      while (((await get('/skills/lose.answer')) as { valid?: boolean }).valid !== wanted)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    await putSkill('lose.answer', parts);
+    await isValid(true);
+    const key = { 'idempotency-key': 'lost-answer' };
+    const body = { inputs: { n: 1 } };
+    const first = await invoked('lose.answer', body, key);
+    await putSkill('lose.answer', { ...parts, limits: { memory_mb: -1 } });
+    await isValid(false);
+    expect(await invoked('lose.answer', body, key)).toMatchObject({
+      exec_id: first.exec_id,
+      status: 'succeeded',
+    });
+    const other = await invoke('lose.answer', { inputs: { n: 2 } }, key);
+    expect([other.status, other.body]).toMatchObject([422, { error: { code: 'idempotency_key_reused' } }]);
+    const fresh = await invoke('lose.answer', body);
+    expect([fresh.status, fresh.body]).toMatchObject([409, { error: { code: 'skill_invalid' } }]);
+  });
 });
 
 describe('the policy of a skill', () => {

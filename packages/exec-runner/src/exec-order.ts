@@ -71,6 +71,17 @@ export function orderOf(
   };
 }
 
+/** An invocation as it was sent, before anything of its skill is looked at. */
+export interface SentInvocation {
+  readonly skill: string;
+  readonly requested: unknown;
+}
+
+/** What makes a request the same as another, of one that is not checked yet. */
+export function requestedBy(sent: AnyExecRequest | SentInvocation, options: SubmitOptions): unknown {
+  return 'skill' in sent ? { tenant: options.caller.tenant, ...sent } : requestedIn(orderOf(sent, options));
+}
+
 /** What makes two orders the same, however their files were sent. */
 export function requestedIn({ tenant, request, inputs, skill, layer }: ExecOrder): unknown {
   // Its files lie below the name of the exec, which is another one each time.

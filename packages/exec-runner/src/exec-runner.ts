@@ -6,10 +6,12 @@ import { canonicalJson } from './canonical-json.js';
 import { clearEphemeral, clearUnrecorded } from './clear-invocations.js';
 import {
   orderOf,
+  requestedBy,
   requestedIn,
   type AnyExecRequest,
   type ExecKey,
   type ExecOrder,
+  type SentInvocation,
   type SubmitOptions,
 } from './exec-order.js';
 import { contentsIn, projectOf, type ExecPlan, type ProjectKey } from './exec-plan.js';
@@ -132,6 +134,14 @@ export class ExecRunner {
     if (submitted.execId === order.execId) intake?.close();
     else await intake?.discard();
     return submitted;
+  }
+
+  /** The exec that this became under its key before, whatever would be said of it now; throws when it was another. */
+  async findEarlier(sent: AnyExecRequest | SentInvocation, options: SubmitOptions) {
+    const { caller, idempotencyKey: key } = options;
+    if (key === undefined) return undefined;
+    const requestHash = this.#options.vault.fingerprint(canonicalJson(requestedBy(sent, options)));
+    return this.#once.find({ tenant: caller.tenant, key }, requestHash);
   }
 
   /** Goes on with what an earlier server took on and never started. */

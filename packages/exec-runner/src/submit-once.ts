@@ -59,15 +59,20 @@ export class SubmitOnce {
     return submitted;
   }
 
+  /** What the key stands for already, which must be the same request. */
+  async find({ tenant, key }: OnceKey, requestHash: string): Promise<SubmittedExec | undefined> {
+    const earlier = await this.#options.find(tenant, key);
+    if (!earlier) return undefined;
+    assertSame(earlier.request_hash, requestHash);
+    return this.#options.follow(earlier.exec_id);
+  }
+
   async #findOrSubmit(
-    { tenant, key }: OnceKey,
+    once: OnceKey,
     requestHash: string,
     submitNew: () => Promise<SubmittedExec>,
   ): Promise<SubmittedExec> {
-    const earlier = await this.#options.find(tenant, key);
-    if (!earlier) return submitNew();
-    assertSame(earlier.request_hash, requestHash);
-    return this.#options.follow(earlier.exec_id);
+    return (await this.find(once, requestHash)) ?? submitNew();
   }
 }
 

@@ -20,7 +20,7 @@ import { rulesOf, type SkillCatalogue } from './skill-catalogue.js';
 
 export interface SkillInvokerOptions {
   readonly catalogue: SkillCatalogue;
-  readonly runner: Pick<ExecRunner, 'submit' | 'openIntake'>;
+  readonly runner: Pick<ExecRunner, 'submit' | 'findEarlier' | 'openIntake'>;
   readonly audit: AuditLog;
   readonly limits: IntakeLimits;
 }
@@ -44,7 +44,10 @@ export class SkillInvoker {
     this.#options = options;
   }
 
-  /** Records the invocation and lets it run; throws when it is refused. */
+  /**
+   * Records the invocation and lets it run; throws when it is refused. One that was recorded under its key before is
+   * that exec, also where the skill has changed since.
+   */
   async invoke(
     caller: Caller,
     skillId: string,
@@ -52,6 +55,9 @@ export class SkillInvoker {
     { idempotencyKey, scope = caller.tenant }: InvokeOptions = {},
   ): Promise<SubmittedExec> {
     const { catalogue, runner, limits } = this.#options;
+    const sent = { skill: skillId, requested: request };
+    const earlier = await runner.findEarlier(sent, { caller, idempotencyKey });
+    if (earlier) return earlier;
     const skill = catalogue.findValid(skillId);
     const inputs = this.#checkedInputs(skill, request.inputs ?? {});
     const intake = runner.openIntake(limits);

@@ -26,11 +26,18 @@ import { queryReader } from '../read-query.js';
 import type { RouteName } from '../route-access.js';
 
 export interface V1ExecuteOptions {
-  readonly runner: Pick<ExecRunner, 'submit' | 'find'>;
+  readonly runner: Pick<ExecRunner, 'submit' | 'findEarlier' | 'find'>;
   readonly audit: Pick<AuditLog, 'answer' | 'answerFresh'>;
   readonly layers: TenantLayers;
   readonly securityLog: SecurityLog;
   readonly maxBodyBytes: number;
+}
+
+interface ExecutePlace {
+  readonly layer: PlannedLayer;
+  readonly place: CommandPlace;
+  /** Throws when nothing can run there. */
+  readonly assertThere?: () => Promise<void>;
 }
 
 /** How much of each stream these answers carry: more than the default limit of a stream. */
@@ -48,15 +55,17 @@ export function v1ExecuteRoutes(
     request: Request,
     response: Response,
     caller: Principal,
-    { layer, place }: { readonly layer: PlannedLayer; readonly place: CommandPlace },
+    { layer, place, assertThere }: ExecutePlace,
   ) => {
     const { command: named } = readQuery(request);
     const { command, args } = guardCommand(named, request.body, place);
     const waitMs = preferredWait(request);
-    const submitted = await runner.submit(
-      { exec: { kind: 'argv', command, args } },
-      { caller: askerOf(request, caller), idempotencyKey: idempotencyKey(request), layer },
-    );
+    const exec = { exec: { kind: 'argv' as const, command, args } };
+    const options = { caller: askerOf(request, caller), idempotencyKey: idempotencyKey(request), layer };
+    // A repeat is what it became before, also where it could not begin now.
+    const earlier = await runner.findEarlier(exec, options);
+    if (!earlier) await assertThere?.();
+    const submitted = earlier ?? (await runner.submit(exec, options));
     const { failure, fresh } = await submitted.wait(waitMs);
     if (failure) throw failure;
     if (fresh && isWhole(fresh)) {
@@ -73,14 +82,16 @@ export function v1ExecuteRoutes(
     async (request, response, caller) => {
       const place = skillIn(request, caller, log);
       const skills = await layers.of(caller.tenant);
-      // Said now: an exec that cannot begin would be on record.
-      if ((await skills.status(place)).deleted) throw deleted(place);
       await execute(request, response, caller, {
         layer: { kind: 'skill', ...place },
         place: {
           kind: 'skill',
           printedRoot: skills.pathOf(place),
           otherRoots: [skills.baselinePathOf(place)],
+        },
+        // Said now: an exec that cannot begin would be on record.
+        assertThere: async () => {
+          if ((await skills.status(place)).deleted) throw deleted(place);
         },
       });
     },
