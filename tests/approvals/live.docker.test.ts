@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { WebSocket, type ClientOptions } from 'ws';
-import { webhookSignature, type ApprovalNews } from '@secbox/approvals';
+import { webhookKey, webhookSignature, type ApprovalNews } from '@secbox/approvals';
 import type { ApprovalSummary } from '@secbox/contracts';
 import { startKeyedService, type KeyedService } from '../access/keyed-service.js';
 import { everything, gateOf, shell, type Gate } from './gated-service.js';
@@ -265,7 +265,13 @@ describe('by webhook', () => {
       expect((await gate.call('/sandbox/execs', { key, body })).status).toBe(202);
     }
     await gate.hold('true');
-    const told = (await heard(2)).map((news) => [news.path, newsOf(news).approval.tenant]).sort();
+    const all = await heard(2);
+    for (const { path, body: sent, signature } of all) {
+      const [, seconds = '', hash] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
+      const key = path === '/acme' ? webhookKey(secret, 'acme') : secret;
+      expect(hash).toBe(webhookSignature(key, Number(seconds), sent));
+    }
+    const told = all.map((news) => [news.path, newsOf(news).approval.tenant]).sort();
     expect(told).toEqual([
       ['/acme', 'acme'],
       ['/all', 'default'],

@@ -5,4 +5,4 @@ export { AutoApprove } from './auto-approve.js';
 export type { ApprovalNews, ConfirmationService } from './confirmation-service.js';
 export type { Assessed, NeededWord } from './needed-word.js';
 export type { PendingDelivery, WebhookDeliveries } from './webhook-deliveries.js';
-export { Webhook, webhookSignature, type WebhookOptions } from './webhook.js';
+export { Webhook, webhookKey, webhookSignature, type WebhookOptions } from './webhook.js';

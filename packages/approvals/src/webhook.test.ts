@@ -8,7 +8,7 @@ import type { ApprovalSummary } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import { approvalsDatabase, type ApprovalsDatabase } from './testing/approvals-database.js';
 import { newsOf } from './webhook-deliveries.js';
-import { Webhook, webhookSignature } from './webhook.js';
+import { Webhook, webhookKey, webhookSignature } from './webhook.js';
 
 interface Received {
   readonly headers: IncomingMessage['headers'];
@@ -52,8 +52,12 @@ const logger = {
 } as unknown as Logger;
 
 const secret = 'a secret of some length';
-const webhookTo = (to: () => string | undefined, delaysMs = [1, 1, 1], now = () => new Date()) =>
-  new Webhook({ url: to, secret, deliveries: database.deliveries, logger, now, delaysMs });
+const webhookTo = (
+  to: () => string | undefined,
+  delaysMs = [1, 1, 1],
+  now = () => new Date(),
+  isOwn: (tenant: string) => boolean = () => false,
+) => new Webhook({ url: to, isOwn, secret, deliveries: database.deliveries, logger, now, delaysMs });
 
 /** Tells of an exec that waits, as those who ask for approvals do. */
 async function announce(webhook: Webhook): Promise<{ approval: ApprovalSummary; delivery: string }> {
@@ -90,6 +94,33 @@ test('sends what happened, signed with the moment', async () => {
   expect(webhookSignature(secret, seconds + 1, body)).not.toBe(webhookSignature(secret, seconds, body));
   while ((await left()).length > 0) await sleep(5);
   await webhook.close();
+});
+
+test('an address of a tenant’s own is signed for under a key that holds for no other tenant', async () => {
+  const now = new Date('2024-05-01T10:00:00.000Z');
+  const seconds = now.getTime() / 1000;
+  const webhook = webhookTo(
+    () => url,
+    [],
+    () => now,
+    (tenant) => tenant === 'default',
+  );
+  await announce(webhook);
+  await until(1);
+  const [{ headers, body } = { headers: {}, body: '' }] = received;
+  const signedUnder = (key: string) => `t=${seconds},v1=${webhookSignature(key, seconds, body)}`;
+  expect(headers['secbox-signature']).toBe(signedUnder(webhookKey(secret, 'default')));
+  for (const key of [secret, webhookKey(secret, 'acme')])
+    expect(headers['secbox-signature']).not.toBe(signedUnder(key));
+  while ((await left()).length > 0) await sleep(5);
+  await webhook.close();
+});
+
+test('the key of a tenant is the one that the documentation has whoever receives compute', () => {
+  // printf %s 'secbox-webhook:acme' | openssl dgst -sha256 -hmac "$SECBOX_WEBHOOK_SECRET"
+  expect(webhookKey('a secret of some length', 'acme')).toBe(
+    '7f41c6cd720e88ccea9eb027571632d6b7411573431764cb0a295da793efa0cb',
+  );
 });
 
 test('is tried again until it is taken, under one name; a redirection is not followed', async () => {

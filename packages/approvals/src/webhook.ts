@@ -6,7 +6,9 @@ import { newsOf, type PendingDelivery, type WebhookDeliveries } from './webhook-
 export interface WebhookOptions {
   /** Where to for a tenant, as Settings have it at this moment; undefined: nowhere. */
   readonly url: (tenant: string) => string | undefined;
-  /** Shared with whoever receives. */
+  /** Whether that is an address of the tenant's own, whose receiver is to know nothing that holds for others. */
+  readonly isOwn: (tenant: string) => boolean;
+  /** Shared with whoever receives for all; a tenant's own receiver has `webhookKey` of it. */
   readonly secret: string | undefined;
   readonly deliveries: WebhookDeliveries;
   readonly logger: Logger;
@@ -81,7 +83,7 @@ export class Webhook implements ConfirmationService {
   }
 
   async #deliver(pending: PendingDelivery, secret: string): Promise<void> {
-    const { url, deliveries, logger, now, delaysMs = usualDelaysMs } = this.#options;
+    const { url, isOwn, deliveries, logger, now, delaysMs = usualDelaysMs } = this.#options;
     const { delivery } = pending;
     const about = { exec_id: pending.approval.exec_id, delivery };
     const body = JSON.stringify({ delivery, ...newsOf(pending) });
@@ -89,9 +91,10 @@ export class Webhook implements ConfirmationService {
     const longestMs = Math.max(0, ...delaysMs);
     await this.#pause(Math.min(Date.parse(pending.next_at) - now().getTime(), longestMs));
     for (let tries = pending.tries + 1; !isClosing(); tries += 1) {
-      const to = url(pending.approval.tenant);
-      const problem =
-        to === undefined ? 'Settings name no URL' : await this.#send(to, secret, delivery, body);
+      const { tenant } = pending.approval;
+      const to = url(tenant);
+      const key = isOwn(tenant) ? webhookKey(secret, tenant) : secret;
+      const problem = to === undefined ? 'Settings name no URL' : await this.#send(to, key, delivery, body);
       if (problem === undefined) {
         await deliveries.remove(delivery);
         return;
@@ -110,7 +113,7 @@ export class Webhook implements ConfirmationService {
   }
 
   /** Undefined when it was taken. */
-  async #send(url: string, secret: string, delivery: string, body: string): Promise<string | undefined> {
+  async #send(url: string, key: string, delivery: string, body: string): Promise<string | undefined> {
     const seconds = Math.floor(this.#options.now().getTime() / 1000);
     const deadline = AbortSignal.timeout(this.#options.answerMs ?? usualAnswerMs);
     try {
@@ -121,7 +124,7 @@ export class Webhook implements ConfirmationService {
         headers: {
           'content-type': 'application/json',
           'secbox-delivery': delivery,
-          'secbox-signature': `t=${seconds},v1=${webhookSignature(secret, seconds, body)}`,
+          'secbox-signature': `t=${seconds},v1=${webhookSignature(key, seconds, body)}`,
         },
         body,
       });
@@ -148,7 +151,12 @@ export class Webhook implements ConfirmationService {
   }
 }
 
+/** What a tenant's own receiver is given: it tells neither the secret nor the key of another tenant. */
+export function webhookKey(secret: string, tenant: string): string {
+  return createHmac('sha256', secret).update(`secbox-webhook:${tenant}`).digest('hex');
+}
+
 /** Of the moment and the body, so that neither can be changed nor an old one sent again unnoticed. */
-export function webhookSignature(secret: string, seconds: number, body: string): string {
-  return createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+export function webhookSignature(key: string, seconds: number, body: string): string {
+  return createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex');
 }

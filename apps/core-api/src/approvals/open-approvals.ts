@@ -41,6 +41,7 @@ export function openApprovals(parts: ApprovalParts): OpenedApprovals {
   const canAssess = asksByLevel(settings()) ? assessor.ready() : undefined;
   const webhook = new Webhook({
     url: (tenant) => webhookOf(settings(), tenant),
+    isOwn: (tenant) => hasOwnWebhook(settings(), tenant),
     secret,
     deliveries,
     logger,
@@ -90,6 +91,11 @@ export function checkApprovals(
   checkWebhook('approvals.webhook_url', settings?.webhook_url, webhookSecret);
   for (const [tenant, { webhook_url }] of tenants)
     checkWebhook(`approvals.tenants.${tenant}.webhook_url`, webhook_url, webhookSecret);
+}
+
+function hasOwnWebhook(settings: ApprovalSettings | undefined, tenant: string): boolean {
+  const tenants = settings?.tenants ?? {};
+  return Object.hasOwn(tenants, tenant) && typeof tenants[tenant]?.webhook_url === 'string';
 }
 
 function checkWebhook(setting: string, url: string | null | undefined, secret: string | undefined): void {
