@@ -1,4 +1,5 @@
-import { codeOption, languageOf } from './commands/interpreters.js';
+import { codeOption } from './commands/interpreter-options.js';
+import { languageOf } from './commands/interpreters.js';
 import { isKnownPlace } from './commands/known-place.js';
 import type { Question } from './threads/message.js';
 
@@ -17,8 +18,9 @@ export function questionOf(argv: readonly string[], { files, stdin }: CommandFil
   const [program = '', first = '', second, ...rest] = argv;
   const language = isKnownPlace(program) ? languageOf(program) : undefined;
   const input = stdin === undefined ? {} : { stdin };
-  // A shell takes more options behind -c; then all of the words are looked at.
-  if (language && second !== undefined && codeOption(language, first) && !/^[-+]/.test(second))
+  // A shell takes more options behind -c, node behind its code; then all of the words are looked at.
+  const isLast = !/^[-+]/.test(second ?? '') && !(language === 'javascript' && rest[0]?.startsWith('-'));
+  if (language && second !== undefined && codeOption(language, first) && isLast)
     return { kind: 'code', language, code: second, args: rest.slice(1), ...input };
   const code = files?.get(first);
   if (language && code !== undefined) return { kind: 'code', language, code, args: argv.slice(2), ...input };

@@ -1,5 +1,6 @@
 export type { Finding, RiskAssessment } from './assessment.js';
 export type { CommandFiles } from './command.js';
+export { decidesWhatRuns } from './commands/environment.js';
 export { assessedLanguages, type AssessedLanguage } from './language.js';
 export { highestOf, isAtLeast, riskLevels, type RiskLevel } from './level.js';
 export {

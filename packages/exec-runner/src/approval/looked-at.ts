@@ -1,23 +1,17 @@
 import { containerPaths } from '@secbox/container-engine';
+import { decidesWhatRuns } from '@secbox/risk';
 import type { VisibleInput } from '@secbox/workspace';
 import { canonicalJson } from '../canonical-json.js';
 import type { PlannedCommand } from '../exec-command.js';
 import type { ExecPlan } from '../exec-plan.js';
 import { expectedInputs, type ExpectedInput } from './expected-inputs.js';
 
-/**
- * They say where programs, modules and start-up files are found, or what a program does beside what it is told: then the
- * command is not all that decides what runs.
- */
-const deciding =
-  /^(HOME|IFS|SHELL|VISUAL|INPUTRC|EXINIT|[A-Z0-9]*PATH|[A-Z0-9]*OPT|.*(OPTS|OPTIONS|FLAGS|EDITOR|PAGER)|(BASH_|GIT_|LESS|LUA_|NODE_|NPM_|PERL|PIP_|PYTHON|RUBY|XDG_).*)$/i;
-
 /** Those that a request set and that decide what runs. */
 export function decidingVariables({ environmentKeys }: Pick<PlannedCommand, 'environmentKeys'>): string[] {
-  return environmentKeys.filter((name) => deciding.test(name));
+  return environmentKeys.filter(decidesWhatRuns);
 }
 
-const moduleName = /\.(py|pyc|so)$/;
+const moduleName = /\.(py|pyc|so|pth)$/;
 
 /** Whether python loads it where it finds it, also in place of a module of its own. */
 export function isModule(path: string): boolean {

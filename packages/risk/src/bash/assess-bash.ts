@@ -1,4 +1,4 @@
-import { assessSetting } from '../commands/environment.js';
+import { assessSetting, assessUnsetting } from '../commands/environment.js';
 import { runCommand } from '../commands/run-command.js';
 import { outputOf, unknownStream, type Stream } from '../commands/stream.js';
 import { touchPath } from '../commands/touch-path.js';
@@ -8,9 +8,9 @@ import type { Piece } from '../piece.js';
 import { hole } from '../place.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
 import { bracedWord } from './braces.js';
-import { ScriptFiles } from './script-files.js';
+import { interpreterOf, ScriptFiles } from './script-files.js';
 import { assessSubscripts } from './subscripts.js';
-import { Words } from './words.js';
+import { substitutedPath, Words } from './words.js';
 
 /** How deep calls of the script's own functions are followed with their arguments. */
 const maxCalls = 6;
@@ -79,6 +79,12 @@ class Script {
         break;
       case 'declaration_command':
       case 'unset_command':
+        for (const child of node.children)
+          if (child.named && child.type !== 'variable_assignment')
+            for (const name of this.#words.split(child))
+              if (!name.includes('=')) assessUnsetting(this.#piece, name, node);
+        this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
+        return;
       case 'variable_assignment':
         this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
         return;
@@ -237,13 +243,12 @@ class Script {
   /** `bash <(…)` and `source <(…)` run what the inner command prints. */
   #substitutedScript(
     node: SyntaxNode,
-    [[name = ''] = []]: readonly (readonly string[])[],
+    [[name = '', ...args] = []]: readonly (readonly string[])[],
   ): { words: readonly string[]; stream: Stream } | undefined {
     const inner = node.children.find((child) => child.type === 'process_substitution');
     if (!inner) return undefined;
-    const sourced = name === 'source' || name === '.';
-    if (!sourced && !languageOf(name)) return undefined;
-    return { words: [sourced ? 'bash' : name], stream: this.#outputOf(inner) };
+    const words = interpreterOf(name, args, (arg) => arg === substitutedPath);
+    return words && { words, stream: this.#outputOf(inner) };
   }
 
   #runWords(words: readonly string[], node: SyntaxNode, stdin: Stream | undefined): void {

@@ -1,3 +1,4 @@
+import { startOf } from '../commands/interpreter-options.js';
 import { languageOf } from '../commands/interpreters.js';
 import { unknownStream, type Stream } from '../commands/stream.js';
 import { hole, placeOf } from '../place.js';
@@ -40,11 +41,12 @@ export class ScriptFiles {
       const own = this.#written.get(plain(name));
       if (own) return { words: ['bash'], stream: own };
     }
-    const sourced = name === 'source' || name === '.';
-    if (!sourced && !languageOf(name)) return undefined;
-    const script = args.find((arg) => !arg.startsWith('-'));
-    const stream = script === undefined ? undefined : this.#written.get(plain(script));
-    return stream && stream !== unknownStream ? { words: [sourced ? 'bash' : name], stream } : undefined;
+    let stream: Stream | undefined;
+    const run = interpreterOf(name, args, (script) => {
+      stream = this.#written.get(plain(script));
+      return stream !== undefined && stream !== unknownStream;
+    });
+    return run && stream && { words: run, stream };
   }
 
   /** The words with their relative paths as seen from where the script began. */
@@ -54,6 +56,28 @@ export class ScriptFiles {
     const isRelative = (arg: string) => !/^[-/~(){}!;+]/.test(arg) && !arg.startsWith(hole);
     return [name, ...args.map((arg) => (isRelative(arg) ? `${this.#folder}/${arg}` : arg))];
   }
+}
+
+/**
+ * The interpreter with its options, where the script that it runs, or the file that an option makes it load, is the one
+ * asked for: it does what it would do with that on its stdin.
+ */
+export function interpreterOf(
+  name: string,
+  args: readonly string[],
+  isScript: (path: string) => boolean,
+): readonly string[] | undefined {
+  if (name === 'source' || name === '.') {
+    const [script = ''] = args.filter((arg) => arg !== '--');
+    return isScript(script) ? ['bash'] : undefined;
+  }
+  const language = languageOf(name);
+  if (!language) return undefined;
+  const at = args.findIndex((arg) => !/^[-+]/.test(arg) && isScript(arg));
+  const options = args.slice(0, at);
+  if (at < 0 || startOf(language, options).from !== 'stdin') return undefined;
+  const { from, unseen } = startOf(language, args.slice(0, at + 1));
+  return from === 'script' || unseen ? [name, ...options] : undefined;
 }
 
 function plain(path: string): string {

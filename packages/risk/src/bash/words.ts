@@ -1,5 +1,5 @@
 import type { Stream } from '../commands/stream.js';
-import { commanding } from '../commands/environment.js';
+import { isCommanding } from '../commands/environment.js';
 import type { Piece } from '../piece.js';
 import { downloadedHole, hole } from '../place.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
@@ -15,6 +15,8 @@ interface Assignment {
 
 /** Where an unquoted expansion lets a word fall apart. */
 const gap = '\u0001';
+/** What a process substitution leaves in its place. */
+export const substitutedPath = '/dev/fd/63';
 const maxChoices = 8;
 const maxDepth = 60;
 
@@ -70,11 +72,33 @@ export class Words {
     } else if (node.type === 'command') {
       const name = childOf(node, 'name');
       if (name) this.#collectCommand(textOf(tree, name), childrenOf(node, 'argument'), node);
+    } else if (node.type === 'expansion') {
+      // ${NAME:=value} sets it.
+      const [, name] = /^\$\{(\w+)(?:\[[^\]]*\])?:?=/.exec(textOf(tree, node)) ?? [];
+      const [, value, ...more] = namedChildren(node);
+      if (name !== undefined && isCommanding(name))
+        this.#note(name, { value: more.length === 0 ? value : undefined, append: false }, node);
     } else if (node.type === 'declaration_command') {
       for (const child of node.children)
         if (child.type !== 'variable_assignment' && child.type !== 'variable_name' && child.named)
           this.#declared.push(child);
+      this.#collectReferences(node);
     }
+  }
+
+  /** `declare -n a=B`: from then on whatever sets a sets B. */
+  #collectReferences(node: SyntaxNode): void {
+    const { tree } = this.#piece;
+    if (!node.children.some((child) => child.type === 'word' && /^-\w*n/.test(textOf(tree, child)))) return;
+    for (const child of node.children) {
+      const value = child.type === 'variable_assignment' ? childOf(child, 'value') : undefined;
+      if (value) this.#noteUnknown(textOf(tree, value), node);
+    }
+  }
+
+  /** What is set is the variable that the word names. */
+  #noteUnknown(word: string, at: SyntaxNode): void {
+    this.#note(unquoted(word), { value: undefined, append: false }, at);
   }
 
   #collectCommand(name: string, args: readonly SyntaxNode[], at: SyntaxNode): void {
@@ -84,9 +108,14 @@ export class Words {
       case 'mapfile':
       case 'readarray':
       case 'getopts':
-      case 'printf':
-        for (const word of args) this.#note(textOf(tree, word), { value: undefined, append: false }, at);
+        for (const word of args) this.#noteUnknown(textOf(tree, word), at);
         return;
+      case 'printf': {
+        const [option = '', word = ''] = args.map((arg) => textOf(tree, arg));
+        const [, glued] = /^["']?-v(.*)$/.exec(option) ?? [];
+        if (glued !== undefined) this.#noteUnknown(unquoted(glued) || word, at);
+        return;
+      }
       case 'set': {
         const first = args.findIndex((word, index) => {
           const isValue = /^[-+]\w*o$/.test(textOf(tree, args[index - 1] ?? at));
@@ -110,7 +139,7 @@ export class Words {
     const noted = this.#assignments.get(name);
     if (noted) noted.push(assignment);
     else this.#assignments.set(name, [assignment]);
-    if (commanding.has(name)) this.#settings.push({ name, at });
+    if (isCommanding(name)) this.#settings.push({ name, at });
   }
 
   /** Where variables are set that decide what other programs load or run; all must have been collected. */
@@ -227,7 +256,7 @@ export class Words {
       case 'command_substitution':
         return this.#spread([this.#printed(node)], quoted);
       case 'process_substitution':
-        return ['/dev/fd/63'];
+        return [substitutedPath];
       case 'arithmetic_expansion':
         return ['1'];
       case 'array':
@@ -327,6 +356,10 @@ export class Words {
 /** A word without its backslashes. */
 function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(/\\\n/g, '').replace(/\\([\s\S])/g, '$1') : text;
+}
+
+function unquoted(word: string): string {
+  return word.replace(/["'\\]/g, '');
 }
 
 function bounded(text: string): string {

@@ -5,8 +5,8 @@ import { readPaths, touchPath } from './touch-path.js';
 
 /** awk has no grammar here: its program is read word by word for what leaves awk. */
 export function runAwk(piece: Piece, { args, at, again }: Given): void {
-  const { programs, files, fromFile, loads } = optionsOf(args);
-  if (fromFile) piece.add('cannot-tell.unseen-script', at);
+  const { programs, files, fromFile, loads, unseen } = optionsOf(args);
+  if (fromFile || unseen) piece.add('cannot-tell.unseen-script', at);
   if (loads) piece.add('code.native', at);
   for (const program of programs) {
     if (program.includes(hole)) piece.add('code.computed', at);
@@ -29,6 +29,7 @@ function optionsOf(args: readonly string[]) {
   const programs: string[] = [];
   let fromFile = false;
   let loads = false;
+  let unseen = false;
   let index = 0;
   for (; index < args.length; index += 1) {
     const arg = args[index] ?? '';
@@ -45,13 +46,18 @@ function optionsOf(args: readonly string[]) {
     // A library is a file of awk's as well.
     else if ('fEi'.includes(letter || ' ') || /^(file|exec|include)$/.test(long)) fromFile = true;
     else if (letter === 'l' || long === 'load') loads = true;
+    else if (!harmless.test(arg)) unseen = true;
   }
   const rest = args.slice(index);
   if (programs.length === 0 && !fromFile) programs.push(...rest.splice(0, 1));
-  return { programs, files: rest, fromFile, loads };
+  return { programs, files: rest, fromFile, loads, unseen };
 }
 
 const valued = new Set(['file', 'field-separator', 'assign', 'source', 'exec', 'include', 'load']);
+
+/** Options that bring no program along; those in another bundle, or cut short as GNU's may be, are not among them. */
+const harmless =
+  /^-([Fv]|[bcCghIkLMnNOPrsStV]+$)|^--(assign|bignum|characters-as-bytes|csv|field-separator|help|lint|non-decimal-data|optimize|posix|re-interval|sandbox|traditional|use-lc-numeric|version)(=|$)/;
 
 interface Effect {
   readonly kind: 'writes' | 'runs';

@@ -5,38 +5,41 @@ import type { Spot } from '../report.js';
 /** Prompts are expanded before they are shown, substitutions and all; with `set -x` also in scripts. */
 const prompts = new Set(['PS0', 'PS1', 'PS2', 'PS4']);
 
-/** Variables that decide what other programs load or run. */
-export const commanding: ReadonlySet<string> = new Set([
-  ...prompts,
-  'PATH',
-  'LD_PRELOAD',
-  'LD_LIBRARY_PATH',
-  'LD_AUDIT',
-  'BASH_ENV',
-  'ENV',
-  'PROMPT_COMMAND',
-  'PYTHONPATH',
-  'PYTHONHOME',
-  'PYTHONSTARTUP',
-  'PYTHONINSPECT',
-  'PYTHONBREAKPOINT',
-  'NODE_OPTIONS',
-  'NODE_PATH',
-  'PERL5LIB',
-  'PERL5OPT',
-  'RUBYLIB',
-  'RUBYOPT',
-  'GIT_SSH',
-  'GIT_SSH_COMMAND',
-  'GIT_EXTERNAL_DIFF',
-  'GIT_PAGER',
-  'PAGER',
-  'MANPAGER',
-  'LESSOPEN',
-  'EDITOR',
-  'VISUAL',
-  'BROWSER',
-]);
+/** Variables that decide what other programs load or run: by where they look, or by what they do beside what they are told. */
+const deciding =
+  /^(PS[0124]|PATH|HOME|SHELL|ENV|ZDOTDIR|INPUTRC|EXINIT|VIMINIT|PROMPT_COMMAND|PAGER|MANPAGER|EDITOR|VISUAL|BROWSER|GCONV_PATH|TAR_OPTIONS|ZIPOPT|RIPGREP_CONFIG_PATH|((BASH|GIT|LD|LUA|MAGICK|NODE|NPM_CONFIG|npm_config|OPENSSL|PIP|XDG)_|LESS(?!ON)|(PERL5?|PYTHON|RUBY)[A-Z]|PERL_|PYTHON_PRESITE).*)$/s;
+
+/** Of the same families, those that change what is shown, or how fast it comes, and those that only scripts have. */
+const harmless =
+  /^(PYTHON(UNBUFFERED|DONTWRITEBYTECODE|HASHSEED|UTF8|FAULTHANDLER|NOUSERSITE)|NODE_(ENV|VERSION|NO_WARNINGS|DISABLE_COLORS)|GIT_((AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|TERMINAL_PROMPT|BRANCH|COMMIT|HASH|REF|REPO|ROOT|SHA|TAG|URL|VERSION)|PIP_(NO_CACHE_DIR|NO_INPUT|DISABLE_PIP_VERSION_CHECK))$/;
+
+const harmlessSetting =
+  /^(PYTHONSAFEPATH=1|PYTHONIOENCODING=utf-?8(:\w+)?|SHELL=(\/usr)?\/bin\/(ba|da|z)?sh)$/i;
+
+/** Names that programs of all kinds use so, and scripts for what is their own. */
+const likely = /^(IFS|[A-Z0-9]*PATH|[A-Z0-9]*OPT|.*(OPTS|OPTIONS|FLAGS|EDITOR|PAGER))$/s;
+
+/** Whether what programs load or run depends on the variable of this name that they are handed. */
+export function decidesWhatRuns(name: string): boolean {
+  const upper = name.toUpperCase();
+  return isCommanding(upper) || likely.test(upper);
+}
+
+/** Whether a script that sets it changes what its words stand for; `NAME[0]` is NAME as well. */
+export function isCommanding(variable: string): boolean {
+  const end = variable.indexOf('[');
+  const name = end < 0 ? variable : variable.slice(0, end);
+  return deciding.test(name) && !harmless.test(name);
+}
+
+/** Python loads nothing from the folder it works in as long as this is set. */
+const guard = 'PYTHONSAFEPATH';
+
+/** What it means that a variable is taken away, or is no longer handed to other programs. */
+export function assessUnsetting(piece: Piece, name: string, at: Spot): void {
+  const [variable = ''] = name.split('[');
+  if (variable === guard || variable.includes(hole)) piece.add('name.environment', at);
+}
 
 /** What it means that a variable is set; as `NAME=value`, of which parts may be holes. */
 export function assessSetting(piece: Piece, setting: string, at: Spot): void {
@@ -47,7 +50,7 @@ export function assessSetting(piece: Piece, setting: string, at: Spot): void {
     piece.add('name.environment', at);
     return;
   }
-  if (end < 0 || !commanding.has(name)) return;
+  if (end < 0 || !isCommanding(name) || harmlessSetting.test(setting)) return;
   const value = setting.slice(end + 1);
   if (prompts.has(name)) expandText(piece, value, at);
   else if (name === 'PROMPT_COMMAND') piece.runs('bash', value, at);

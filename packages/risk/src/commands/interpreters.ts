@@ -3,8 +3,10 @@ import type { Given, Piece } from '../piece.js';
 import { downloadedHole, hole } from '../place.js';
 import type { Spot } from '../report.js';
 import { remembered } from '../values/remembered.js';
+import { startOf } from './interpreter-options.js';
 import { shells } from './known-commands.js';
 import type { Stream } from './stream.js';
+import { readPaths, touchPath } from './touch-path.js';
 
 interface Run {
   readonly words: readonly string[];
@@ -24,83 +26,56 @@ export function isInterpreter(name: string): boolean {
   return languageOf(name) !== undefined;
 }
 
-/** The options after which the next word is code. */
-const codeOptions: Record<AssessedLanguage, RegExp> = {
-  bash: /^-[a-zA-Z]*c[a-zA-Z]*$/,
-  python: /^-[a-zA-Z]*c$/,
-  javascript: /^(-[ep]+|--eval|--print)$/,
-};
-
-export function codeOption(language: AssessedLanguage, word: string): boolean {
-  return codeOptions[language].test(word);
-}
-
-/** Options of which the next word is a value. */
-const valued: Record<AssessedLanguage, readonly string[]> = {
-  bash: ['-o', '-O', '+o', '--rcfile', '--init-file'],
-  python: ['-W', '-X', '--check-hash-based-pycs'],
-  javascript: ['-r', '--require', '--import', '--loader', '-C', '--conditions'],
-};
-
-/** Modules that python runs with -m and that do no more than they say. */
-const harmlessModules = [
-  'json.tool',
-  'timeit',
-  'calendar',
-  'this',
-  'unittest',
-  'tabnanny',
-  'ast',
-  'tokenize',
-  'dis',
-  'base64',
-];
+/** Modules that python runs with -m and that do no more than read the files they are given. */
+const readingModules = ['json.tool', 'calendar', 'this', 'tabnanny', 'ast', 'tokenize', 'dis', 'base64'];
 
 export function runInterpreter(piece: Piece, name: string, { words, at, stdin }: Run): void {
   const language = languageOf(name);
   if (!language) return;
-  const args = words.slice(1);
-  const isShell = language === 'bash';
-  for (let index = 0; index < args.length; index += 1) {
-    const arg = args[index] ?? '';
-    if (codeOption(language, arg)) {
-      // A shell takes more options before its code; what follows is $0 and the parameters.
-      while (isShell && /^[-+]/.test(args[index + 1] ?? '')) index += 1;
-      const given = { args: args.slice(index + 3), ...(stdin && { stdin }) };
-      runText(piece, language, args[index + 1] ?? hole, at, given);
-      return;
-    }
-    // Code that is glued to its option: python -c'…' reads so too.
-    const glued =
-      language === 'python' ? /^-c([\s\S]+)$/.exec(arg)?.[1] : /^--eval=([\s\S]+)$/.exec(arg)?.[1];
-    if (glued !== undefined && !isShell) {
-      runText(piece, language, glued, at, undefined);
-      return;
-    }
-    if (language === 'python' && arg.startsWith('-m')) {
-      runModule(piece, arg === '-m' ? (args[index + 1] ?? hole) : arg.slice(2), at);
-      return;
-    }
-    if (/^(--version|-V|--help|-h|-v)$/.test(arg) && !isShell) return;
-    if (valued[language].includes(arg)) {
-      if (/require|import|loader|rcfile|init|^-r$/.test(arg)) piece.add('cannot-tell.unseen-script', at);
-      index += 1;
-    } else if (!arg.startsWith('-') && !arg.startsWith('+')) {
-      if (arg === '/dev/stdin') break;
+  const { from, text, rest, unseen, interactive } = startOf(language, words.slice(1));
+  if (unseen || interactive) piece.add('cannot-tell.unseen-script', at);
+  switch (from) {
+    case 'code':
+      // The first word behind the code of a shell is its $0.
+      runText(piece, language, text, at, { args: rest.slice(1), ...(stdin && { stdin }) });
+      break;
+    case 'module':
+      runModule(piece, text, rest, at);
+      break;
+    case 'script':
       piece.add('cannot-tell.unseen-script', at);
+      break;
+    case 'stdin':
+      runStream(piece, language, stdin, at, interactive);
       return;
-    }
+    case 'nothing':
+      return;
   }
-  runStream(piece, language, stdin, at, args.includes('-i'));
+  if (interactive) runStream(piece, language, stdin, at, interactive);
 }
 
-function runModule(piece: Piece, module: string, at: Spot): void {
-  if (harmlessModules.includes(module)) return;
-  if (module === 'pip' || module === 'ensurepip') piece.add('network.install', at);
+function runModule(piece: Piece, module: string, args: readonly string[], at: Spot): void {
+  if (readingModules.includes(module)) {
+    const paths = args.filter((arg) => !arg.startsWith('-'));
+    const output = module === 'json.tool' ? paths[1] : undefined;
+    if (output !== undefined) touchPath(piece, 'write', output, at);
+    readPaths(piece, output === undefined ? paths : paths.slice(0, 1), at);
+  } else if (module === 'pip' || module === 'ensurepip') piece.add('network.install', at);
   else if (module === 'http.server') {
     piece.fact('network');
     piece.add('network.use', at);
-  } else piece.add('cannot-tell.unseen-script', at);
+  } else {
+    piece.add('cannot-tell.unseen-script', at);
+    if (module === 'timeit') runText(piece, 'python', timedCode(args), at, undefined);
+  }
+}
+
+/** The statements that timeit is given, those of its set-up too. What they import it finds in its folder first, unseen. */
+function timedCode(args: readonly string[]): string {
+  return args
+    .map((arg) => arg.replace(/^(-s|--setup=)/, ''))
+    .filter((arg) => arg !== '' && !arg.startsWith('-'))
+    .join('\n');
 }
 
 function runText(

@@ -22,7 +22,7 @@ const names: Record<Effect, string> = {
   reads: `cat head tail less more wc sort uniq cut paste join comm column fold fmt nl tac od xxd hexdump hd strings
     grep egrep fgrep rg ag ls dir tree stat file diff cmp md5sum sha1sum sha256sum sha512sum b2sum cksum sum base64 base32 jq yq
     csvcut csvtool iconv realpath readlink du look shuf tsort expand unexpand pr zcat bzcat xzcat zgrep column
-    dc pwd locale identify ffprobe xmllint`,
+    pwd locale identify ffprobe xmllint`,
   writes: `touch mkdir mkfifo tee truncate split csplit gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 zip unzip tar 7z ar cpio
     convert magick pandoc ffmpeg patch dos2unix unix2dos uuencode uudecode install pdftotext`,
   moves: 'cp mv ln rename',
@@ -42,7 +42,7 @@ const names: Record<Effect, string> = {
     'make cmake ninja cargo go gcc g++ cc clang rustc javac java mvn gradle dotnet tox pytest jest tsc npx yarn pnpm git at batch',
   signals: 'pkill killall gdb strace ltrace xkill skill',
   'foreign-code':
-    'perl ruby php lua luajit Rscript R tclsh wish osascript ghc runghc guile scheme clisp expect swift pwsh gs vim vi ex ed emacs',
+    'perl ruby php lua luajit Rscript R tclsh wish osascript ghc runghc guile scheme clisp expect swift pwsh gs vim vi ex ed emacs dc',
 };
 
 export const effects: ReadonlyMap<string, Effect> = new Map(

@@ -1,7 +1,7 @@
 import type { Piece } from '../piece.js';
 import { hole, placeOf } from '../place.js';
 import type { Spot } from '../report.js';
-import { assessSetting } from './environment.js';
+import { assessSetting, assessUnsetting } from './environment.js';
 import { isKnownPlace } from './known-place.js';
 import { commandsIn } from './command-options.js';
 import { effects, elevators, installers, prefixes, shells, type Effect } from './known-commands.js';
@@ -114,9 +114,10 @@ function runPrefixed(
   { words, at, stdin }: Invocation,
   again: (words: readonly string[]) => void,
 ): void {
+  const own = words.slice(1, words.length - rest.length);
   if (name === 'env') {
-    const own = words.slice(1, words.length - rest.length);
     for (const word of own) if (/^[A-Za-z_]\w*=/.test(word)) assessSetting(piece, word, at);
+    assessTakenAway(piece, own, at);
     const split = splitString(own, rest);
     if (split !== undefined) {
       again(['sh', '-c', split]);
@@ -124,6 +125,7 @@ function runPrefixed(
     }
     if (rest.length === 0) piece.add('system.information', at);
   }
+  if (name === 'exec' && own.some((word) => /^-\w*c/.test(word))) piece.add('name.environment', at);
   if (name === 'xargs' || name === 'parallel') {
     const given = stdin?.kind === 'text' ? stdin.text.split(/\s+/).filter((word) => word !== '') : [hole];
     const placeholder = words.includes('-I') ? (words[words.indexOf('-I') + 1] ?? '{}') : '{}';
@@ -137,11 +139,20 @@ function runPrefixed(
   else if (rest.length > 0) again(rest);
 }
 
+/** `env -i` hands on no variable at all, `env -u NAME` not that one; long options may be cut short. */
+function assessTakenAway(piece: Piece, own: readonly string[], at: Spot): void {
+  for (const [index, word] of own.entries()) {
+    if (/^(-[0v]*i|--i)/.test(word)) piece.add('name.environment', at);
+    const [, glued] = /^(?:-[0iv]*u|--u[a-z]*(?:=|$))([^]*)$/.exec(word) ?? [];
+    if (glued !== undefined) assessUnsetting(piece, glued || (own[index + 1] ?? ''), at);
+  }
+}
+
 /** `env -S 'sh -c …'` takes a text apart as a shell would; what follows is added to it. */
 function splitString(own: readonly string[], rest: readonly string[]): string | undefined {
   for (const [index, word] of own.entries()) {
-    const glued = /^(?:-[a-zA-Z0]*S|--split-string=)([^]*)$/.exec(word)?.[1];
-    if (glued === undefined && word !== '--split-string') continue;
+    const glued = /^(?:-[0iv]*S|--s[a-z-]*=)([^]*)$/.exec(word)?.[1];
+    if (glued === undefined && !/^--s[a-z-]*$/.test(word)) continue;
     const text = glued === undefined || glued === '' ? (own[index + 1] ?? hole) : glued;
     return [text, ...rest].join(' ');
   }

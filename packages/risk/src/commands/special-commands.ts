@@ -3,6 +3,9 @@ import { hole, isVital, placeOf } from '../place.js';
 import type { Spot } from '../report.js';
 import type { Given, Special } from './special.js';
 import { runAwk } from './awk.js';
+import { longValue } from './command-options.js';
+import { assessSetting, assessUnsetting } from './environment.js';
+import { findFiles, searchFiles } from './search-files.js';
 import { runSed } from './sed.js';
 import { readPaths, touchPath } from './touch-path.js';
 
@@ -11,9 +14,7 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
   Object.create(null) as object,
   {
     rm: (piece, { args, paths, at }) => {
-      const recursive = args.some(
-        (arg) => /^-[a-zA-Z]*[rR]/.test(arg) || arg === '--recursive' || arg === '--no-preserve-root',
-      );
+      const recursive = args.some((arg) => /^-[a-zA-Z]*[rR]/.test(arg) || /^--(r|no-p)/.test(arg));
       for (const path of paths) touchPath(piece, recursive ? 'delete-tree' : 'delete', path, at);
     },
     rmdir: (piece, { paths, at }) => {
@@ -44,8 +45,9 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
       if (input !== undefined) touchPath(piece, 'read', input, at);
       if (output !== undefined) touchPath(piece, 'write', output, at);
     },
-    find: (piece, given) => searchFiles(piece, given),
-    fd: (piece, given) => searchFiles(piece, given),
+    find: findFiles,
+    fd: searchFiles,
+    fdfind: searchFiles,
     crontab: (piece, { args, at }) => {
       piece.add(args.length === 1 && args[0] === '-l' ? 'system.information' : 'files.persistence', at);
     },
@@ -86,23 +88,17 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
       if (['clone', 'fetch', 'pull', 'push', 'submodule', 'remote', 'ls-remote'].includes(verb)) {
         piece.fact('network');
         piece.add('network.use', at);
-      } else if (
-        [
-          'status',
-          'log',
-          'diff',
-          'show',
-          'branch',
-          'rev-parse',
-          'describe',
-          'blame',
-          'ls-files',
-          'shortlog',
-        ].includes(verb)
-      ) {
-        return;
-      } else piece.add('process.start', at);
+      } else if (args.length === 1 && (verb === 'version' || args[0] === '--version')) return;
+      // Also to look at a repository is to run what its configuration names: core.fsmonitor, diff.external, a pager.
+      else piece.add('process.start', at);
     },
+    // As words of `builtin` or `command`; by themselves they are of the grammar.
+    export: declare,
+    declare,
+    typeset: declare,
+    local: declare,
+    readonly: declare,
+    unset: declare,
     awk: runAwk,
     gawk: runAwk,
     mawk: runAwk,
@@ -128,11 +124,19 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
   } satisfies Record<string, Special>,
 );
 
+function declare(piece: Piece, { paths, at }: Given): void {
+  for (const path of paths) {
+    if (path.includes('=')) assessSetting(piece, path, at);
+    else assessUnsetting(piece, path, at);
+  }
+}
+
 function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
   for (const [index, arg] of args.entries()) {
     for (const name of names) {
       if (arg === name) return args[index + 1];
-      if (name.startsWith('--') && arg.startsWith(`${name}=`)) return arg.slice(name.length + 1);
+      const long = longValue(arg, name);
+      if (long !== undefined) return long === '' ? args[index + 1] : long;
     }
     // -qO- and -sSo file: the last letter of a bundle takes the value.
     const [, bundle = '', glued = ''] = /^-([a-zA-Z]*?[oO])(.*)$/.exec(arg) ?? [];
@@ -153,30 +157,6 @@ function changePermissions(
       piece.add('files.permissions', at);
     else touchPath(piece, 'write', path, at);
   }
-}
-
-function searchFiles(piece: Piece, { args, at, again }: Given): void {
-  const firstOption = args.findIndex((arg) => arg.startsWith('-') || arg === '(' || arg === '!');
-  const roots = firstOption < 0 ? args : args.slice(0, firstOption);
-  const below = roots.length === 0 ? ['.'] : roots;
-  for (let index = 0; index < args.length; index += 1) {
-    const arg = args[index] ?? '';
-    if (arg === '-delete') for (const root of below) touchPath(piece, 'delete-tree', root, at);
-    if (arg === '-fprint' || arg === '-fprintf' || arg === '-fls')
-      touchPath(piece, 'write', args[index + 1] ?? hole, at);
-    if (!/^-(exec|execdir|ok|okdir)$/.test(arg)) continue;
-    const rest = args.slice(index + 1);
-    const end = rest.findIndex((word) => word === ';' || word === '+' || word === '\\;');
-    const command = end < 0 ? rest : rest.slice(0, end);
-    const [name = ''] = command;
-    for (const root of below) {
-      const filled = command.map((word) => word.replaceAll('{}', root));
-      // Of all files below a folder, deleting each is deleting the folder.
-      again(/(^|\/)(rm|unlink|shred)$/.test(name) ? [...filled, '-r'] : filled);
-    }
-    index += command.length;
-  }
-  if (!args.includes('-delete')) readPaths(piece, roots, at);
 }
 
 /** `mapfile -C callback` runs it for every so many lines. */
