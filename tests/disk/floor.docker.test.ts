@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -101,15 +102,17 @@ whereDisksAre('a disk that fills up (case 33)', () => {
       return ((await list.json()) as { execs: unknown[] }).execs.length;
     };
     while ((await queued()) < waiting.length) await new Promise((resolve) => setTimeout(resolve, 20));
-    const filler = join(disk.path, 'filler');
-    await fillDisk(filler);
-    // They are ended for room, so that all who wait have their turn and find none.
+    // They are ended for room, with enough left to keep their results, so that all who wait have their turn and find none.
+    const fillers = ['nearly', 'filler'].map((name) => join(disk.path, name)) as [string, string];
+    const nearly = (await free()) - (floor / 8) * mebibyte;
+    execFileSync('fallocate', ['--length', `${nearly}`, fillers[0]]);
     for (const ended of await Promise.all(running))
       expect(ended.error_reason).toMatch(/^ended to keep the server's disk from filling up/);
+    await fillDisk(fillers[1]);
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(await queued()).toBe(waiting.length);
     for (const name of names) expect(existsSync(join(disk.path, 'workspace/disks', name))).toBe(false);
-    await rm(filler);
+    for (const filler of fillers) await rm(filler);
     for (const answer of await Promise.all(waiting))
       expect(answer).toMatchObject({ status: 'succeeded', stdout: 'ran\n' });
   });

@@ -43,6 +43,6 @@ export async function runInCompiler(
     };
     return { exitCode, output: Buffer.concat(parts).toString() };
   } finally {
-    await engine.call('DELETE', `/containers/${id}?force=1&v=1`);
+    await engine.remove(id);
   }
 }

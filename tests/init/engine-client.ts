@@ -29,6 +29,18 @@ export class EngineClient {
     });
   }
 
+  /** Whether it runs or not, with its volumes. The engine refuses to kill one that ends at the same moment. */
+  async remove(id: string): Promise<void> {
+    for (;;) {
+      try {
+        await this.call('DELETE', `/containers/${id}?force=1&v=1`);
+        return;
+      } catch (error) {
+        if (!/ is not running"/.test(String(error))) throw error;
+      }
+    }
+  }
+
   /** Both directions of a container's streams, before it is started. */
   attach(id: string): Promise<Duplex> {
     return new Promise((resolve, reject) => {

@@ -59,7 +59,7 @@ export class Sandbox implements InitChannel {
       await engine.call('POST', `/containers/${id}/start`);
       return sandbox;
     } catch (error) {
-      await engine.call('DELETE', `/containers/${id}?force=1&v=1`);
+      await engine.remove(id);
       throw error;
     }
   }
@@ -126,7 +126,7 @@ export class Sandbox implements InitChannel {
 
   async remove(): Promise<void> {
     this.#socket.destroy();
-    await this.#engine.call('DELETE', `/containers/${this.id}?force=1&v=1`);
+    await this.#engine.remove(this.id);
   }
 
   async *#stdout(): AsyncGenerator<Buffer> {
