@@ -41,7 +41,6 @@ describe('exactly one decision', () => {
   });
 
   test('case 70: approve and deny at once, 100 times: one wins, and the exec ends as that one says', async () => {
-    const outcomes = { approved: 0, denied: 0 };
     for (let round = 0; round < 100; round += 1) {
       const { exec_id: id } = await gate.hold('true', { project_id: `race-${round % 4}` });
       const { plan_hash } = await gate.see(id);
@@ -56,14 +55,13 @@ describe('exactly one decision', () => {
       const won = answers.filter(({ status }) => status === 200);
       expect(won).toHaveLength(1);
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(3);
-      const state = String(won[0]?.body['state']) as keyof typeof outcomes;
+      const state = String(won[0]?.body['state']);
+      expect(['approved', 'denied']).toContain(state);
       expect((await gate.see(id)).state).toBe(state);
       expect((await gate.end(id)).status).toBe(state === 'approved' ? 'succeeded' : 'rejected');
       const decided = (await eventsOf(id)).filter(({ type }) => type === 'approval_decided');
       expect(decided).toHaveLength(1);
-      outcomes[state] += 1;
     }
-    expect(outcomes.approved + outcomes.denied).toBe(100);
   }, 180_000);
 });
 
@@ -241,7 +239,7 @@ describe('looking decides nothing', () => {
     const path = `/approvals/${id}/decision`;
     const query = `?decision=approve&plan_hash=${plan_hash}`;
     for (const purpose of [{}, { purpose: 'prefetch' }, { 'sec-purpose': 'prefetch;prerender' }]) {
-      for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
+      for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE']) {
         const answer = await gate.call(`${path}${query}`, { key, method, headers: purpose });
         expect([method, answer.status]).toEqual([method, 405]);
       }

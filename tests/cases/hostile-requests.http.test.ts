@@ -319,6 +319,7 @@ test('case 60: a Host or Origin of another site is a 403, also with a key, on ev
     { host: 'localhost', origin: 'http://evil.example' },
     { host: 'localhost', origin: 'null' },
     { host: 'localhost', origin: 'http://localhost.evil.example' },
+    { host: 'localhost', origin: 'http://localhost:3000' },
   ];
   const upgrade = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   for (const headers of foreign) {
@@ -334,7 +335,7 @@ test('case 60: a Host or Origin of another site is a 403, also with a key, on ev
     ];
     for (const answer of answers) expect([answer.status, codeOf(answer)]).toEqual([403, 'foreign_host']);
   }
-  for (const headers of [{ host: 'localhost:1' }, { host: '[::1]', origin: 'http://localhost:3000' }]) {
+  for (const headers of [{ host: 'localhost:1' }, { host: '[::1]:1', origin: 'http://localhost:1' }]) {
     const answer = await rawRequest(`${service.url}/healthz`, { headers });
     expect(answer.status).toBe(200);
   }

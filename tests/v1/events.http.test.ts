@@ -89,6 +89,25 @@ test('what users did to their own is on record, and what was refused is not', as
   expect(JSON.stringify(events)).not.toContain('hello');
 });
 
+test('a command or an argument that is forbidden is on record, and one that is merely wrong is not', async () => {
+  const execute = (query: string, args: string) =>
+    call(`/v1/sandbox/u/refused/execute${query}`, {
+      method: 'POST',
+      key: worker.key,
+      headers: { 'content-type': 'application/json' },
+      body: args,
+    });
+  expect((await execute('?command=nc', '[]')).code).toBe(403);
+  expect((await execute('?command=cat', '["/etc/passwd"]')).code).toBe(403);
+  expect((await execute('?command=cat', '[1]')).code).toBe(400);
+  const { body } = await service.call('/audit/events?type=access_refused', { key: auditor.key });
+  const { events } = body as unknown as { events: SecurityEvent[] };
+  const own = events.filter(({ actor }) => actor?.includes(worker.keyId));
+  // One event, or two where a minute ended in between.
+  expect(new Set(own.map(({ details }) => details['reason']))).toEqual(new Set(['command_refused']));
+  expect(own.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+});
+
 test('each tenant sees its own', async () => {
   const stranger = await service.makeKey('other', ['worker', 'auditor']);
   await send(stranger, 'PUT', '/v1/sandbox/u/theirs/edit?path=x', 'x');

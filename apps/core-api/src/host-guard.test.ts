@@ -38,6 +38,17 @@ describe('on a loopback address', () => {
     expect(answers({}, host)).toBe(false);
   });
 
+  test.each([
+    ['localhost:8003', 'http://localhost:8003', true],
+    ['127.0.0.1:8003', 'http://localhost:8003', true],
+    ['localhost:8003', 'http://localhost:3000', false],
+    ['localhost:8003', 'http://localhost', false],
+    ['localhost:8003', 'http://evil.example:8003', false],
+    ['localhost:8003', 'null', false],
+  ])('asked as %s for a page of %s: %s', (host, origin, expected) => {
+    expect(answers({}, host, origin)).toBe(expected);
+  });
+
   test('a name that is allowed is us too, as a proxy before us may pass it on', () => {
     expect(answers({ allowedHosts: ['box.example'] }, 'BOX.example:443', 'https://box.example')).toBe(true);
     expect(answers({ allowedHosts: ['box.example'] }, 'x.box.example')).toBe(false);
@@ -56,10 +67,13 @@ describe('on an open network', () => {
   });
 
   test.each([
-    ['192.168.1.4', 'http://192.168.1.4:8003', true],
+    ['192.168.1.4:8003', 'http://192.168.1.4:8003', true],
+    ['192.168.1.4:8003', 'http://192.168.1.4:3000', false],
+    ['192.168.1.4', 'https://192.168.1.4', true],
     ['192.168.1.4', 'http://192.168.1.5', false],
     ['192.168.1.4', 'http://localhost:3000', false],
     ['192.168.1.4', 'https://box.example', true],
+    ['box.example', 'https://box.example:8443', true],
     ['box.example', 'https://evil.example', false],
     ['box.example', 'null', false],
   ])('asked as %s for a page of %s: %s', (host, origin, expected) => {

@@ -25,8 +25,8 @@ export function hostGuard({ host: listensOn, allowedHosts }: HostGuardOptions): 
   const isOurs = (name: string) => isLoopback(name) || named.has(name) || (open && isAddress(name));
   return (request, _response, next) => {
     const { host, origin } = request.headers;
-    const name = hostForm.test(host ?? '') ? hostnameOf(`http://${host ?? ''}`) : '';
-    if (!isOurs(name)) {
+    const asked = hostForm.test(host ?? '') ? partsOf(`http://${host ?? ''}`) : nowhere;
+    if (!isOurs(asked.name)) {
       throw new SecboxError(
         'foreign_host',
         open
@@ -34,17 +34,27 @@ export function hostGuard({ host: listensOn, allowedHosts }: HostGuardOptions): 
           : 'The Host header must name this machine: localhost, 127.0.0.1 or [::1].',
       );
     }
-    if (origin !== undefined && !isOwnOrigin(hostnameOf(origin), name)) {
+    if (origin !== undefined && !isOwnOrigin(partsOf(origin), asked)) {
       throw new SecboxError('foreign_host', 'Requests of pages of other sites are not answered.');
     }
     next();
   };
 
-  function isOwnOrigin(origin: string, host: string): boolean {
-    if (isLoopback(origin)) return isLoopback(host);
-    return named.has(origin) || (isOurs(origin) && origin === host);
+  /** Another port is another site: on a machine of developers, whatever somebody let serve pages there. */
+  function isOwnOrigin(origin: Site, asked: Site): boolean {
+    if (named.has(origin.name)) return true;
+    const sameName = isLoopback(origin.name) ? isLoopback(asked.name) : origin.name === asked.name;
+    return sameName && isOurs(origin.name) && origin.port === asked.port;
   }
 }
+
+interface Site {
+  readonly name: string;
+  /** Empty: that of its scheme. */
+  readonly port: string;
+}
+
+const nowhere: Site = { name: '', port: '' };
 
 /** A name or an address, and a port: nothing that a URL would take for something else than its host. */
 const hostForm = /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
@@ -53,6 +63,8 @@ function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
 }
 
-function hostnameOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : '';
+function partsOf(url: string): Site {
+  if (!URL.canParse(url)) return nowhere;
+  const { hostname: name, port } = new URL(url);
+  return { name, port };
 }

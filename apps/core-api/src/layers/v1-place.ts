@@ -7,20 +7,35 @@ import type { Request } from 'express';
 export function userIn(request: Request, caller: Principal, log: Pick<SecurityLog, 'refused'>): UserPlace {
   const userId = parseUserId(String(request.params['userId']));
   const agentId = parseAgentId(String(request.params['agentId']));
-  try {
+  refusedOnRecord({ request, caller, log }, () => {
     assertMayActFor(caller, { userId, agentId });
-  } catch (error) {
-    const { tenant, actor } = caller;
-    const reason = error instanceof SecboxError ? error.code : 'subject_forbidden';
-    log.refused({ type: 'access_refused', tenant, actor, address: request.ip ?? null, reason });
-    throw error;
-  }
+  });
   return { userId, agentId };
 }
 
 export function skillIn(request: Request, caller: Principal, log: Pick<SecurityLog, 'refused'>): SkillPlace {
   const user = userIn(request, caller, log);
   return { ...user, skillId: parseLayeredSkillId(String(request.params['skillId'])) };
+}
+
+interface Asking {
+  readonly request: Pick<Request, 'ip'>;
+  readonly caller: Principal;
+  readonly log: Pick<SecurityLog, 'refused'>;
+}
+
+/** What a key asked for and was forbidden is on record; what was merely wrong is not. */
+export function refusedOnRecord<T>({ request, caller, log }: Asking, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof SecboxError && error.kind === 'forbidden') {
+      const { tenant, actor } = caller;
+      const address = request.ip ?? null;
+      log.refused({ type: 'access_refused', tenant, actor, address, reason: error.code });
+    }
+    throw error;
+  }
 }
 
 /** The envelope of the v1 API. */

@@ -20,7 +20,7 @@ import { hasBody } from '../has-body.js';
 import { idempotencyKey } from '../idempotency-key.js';
 import { jsonBody } from '../json-body.js';
 import type { TenantLayers } from '../layers/tenant-layers.js';
-import { skillIn, success, userIn } from '../layers/v1-place.js';
+import { refusedOnRecord, skillIn, success, userIn } from '../layers/v1-place.js';
 import { preferredWait } from '../prefer.js';
 import { queryReader } from '../read-query.js';
 import type { RouteName } from '../route-access.js';
@@ -58,7 +58,9 @@ export function v1ExecuteRoutes(
     { layer, place, assertThere }: ExecutePlace,
   ) => {
     const { command: named } = readQuery(request);
-    const { command, args } = guardCommand(named, request.body, place);
+    const { command, args } = refusedOnRecord({ request, caller, log }, () =>
+      guardCommand(named, request.body, place),
+    );
     const waitMs = preferredWait(request);
     const exec = { exec: { kind: 'argv' as const, command, args } };
     const options = { caller: askerOf(request, caller), idempotencyKey: idempotencyKey(request), layer };
