@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { readFileSync } from 'node:fs';
 import { skillIdOf, toolName, toolNamings } from './tool-names.js';
 
 test('a name says which skill it is of, in each way of naming', () => {
@@ -11,6 +12,13 @@ test('a name says which skill it is of, in each way of naming', () => {
       expect(skillIdOf(toolName(each, naming), naming)).toBe(each);
     }),
   );
+});
+
+test('a name has at most 64 characters, which is what APIs of models take', () => {
+  const path = new URL('../../../skills/_schema/manifest.schema.json', import.meta.url);
+  const schema = JSON.parse(readFileSync(path, 'utf8')) as { properties: { id: { maxLength: number } } };
+  const longest = `a.${'b'.repeat(schema.properties.id.maxLength - 2)}`;
+  for (const naming of toolNamings) expect(toolName(longest, naming)).toHaveLength(64);
 });
 
 test.each(['skill_json_query', 'skill.json', 'skill.Json.query', 'skill.json..query', 'json.query', ''])(

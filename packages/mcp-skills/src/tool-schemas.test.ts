@@ -33,3 +33,19 @@ test('any other output is the one property of an object, and refers to what lies
   });
   expect(isWrapped({ type: ['object', 'null'] })).toBe(true);
 });
+
+test.each(['properties', '$defs', 'patternProperties', 'dependentSchemas'])(
+  'names below %s are no keywords, whatever they are',
+  (keyword) => {
+    const schemas = (to: string) => ({
+      default: { $ref: `${to}/$defs/a` },
+      enum: { $ref: to },
+      const: { items: { $ref: to } },
+      examples: { default: { $ref: '#' }, $ref: to },
+      $ref: { const: { $ref: '#' } },
+    });
+    const moved = outputSchemaOf({ type: 'array', items: { [keyword]: schemas('#') } });
+    const items = { [keyword]: schemas('#/properties/output') };
+    expect(moved).toMatchObject({ properties: { output: { type: 'array', items } } });
+  },
+);

@@ -26,15 +26,22 @@ function withoutDialect(schema: object): Schema {
 
 /** Keywords whose values are data, in which `$ref` is no reference. */
 const data: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples']);
+/** Keywords below which schemas have names of their authors' own, which may be those of keywords. */
+const named: ReadonlySet<string> = new Set(['$defs', 'dependentSchemas', 'patternProperties', 'properties']);
 
 /** A schema that lies deeper than it did: what it says of itself lies there, too. */
 function moveReferences(schema: unknown, to: string): unknown {
   if (Array.isArray(schema)) return schema.map((each) => moveReferences(each, to));
-  if (typeof schema !== 'object' || schema === null) return schema;
+  return mapped(schema, (value, key) => {
+    if (key === '$ref' && typeof value === 'string') return value.replace(/^#/, to);
+    if (data.has(key)) return value;
+    return named.has(key) ? mapped(value, (each) => moveReferences(each, to)) : moveReferences(value, to);
+  });
+}
+
+function mapped(object: unknown, change: (value: unknown, key: string) => unknown): unknown {
+  if (typeof object !== 'object' || object === null) return object;
   return Object.fromEntries(
-    Object.entries(schema).map(([key, value]: [string, unknown]) => {
-      if (key === '$ref' && typeof value === 'string') return [key, value.replace(/^#/, to)];
-      return [key, data.has(key) ? value : moveReferences(value, to)];
-    }),
+    Object.entries(object).map(([key, value]: [string, unknown]) => [key, change(value, key)]),
   );
 }
