@@ -80,7 +80,8 @@ export class SkillsProvider implements SkillSource {
     const look = async () => {
       try {
         const revision = await this.#client.skills.revision({ signal: stopped.signal });
-        if (state.revision !== undefined && state.revision !== revision) listener();
+        // What clients listed while the server did not answer was nothing.
+        if (state.failed || (state.revision !== undefined && state.revision !== revision)) listener();
         state.revision = revision;
         state.failed = false;
       } catch (error) {
