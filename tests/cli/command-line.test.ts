@@ -170,7 +170,7 @@ describe('skill lint', () => {
     expect([code, stderr]).toEqual([1, '1 skill, 2 problems\n']);
     expect(stdout).toMatch(/^json\.query\/manifest\.json:\d+:\d+: \/runtime\/kind /m);
     expect(stdout).toMatch(
-      /^json\.query\/manifest\.json:74:5: \/limits\/memroy_mb .*\n.*\n? {4}did you mean memory_mb\?$/m,
+      /^json\.query\/manifest\.json:74:5: \/limits\/memroy_mb .*\n {4}found "memroy_mb"\n {4}expected .*\n {4}did you mean memory_mb\?$/m,
     );
     expect(stdout).not.toMatch(colours);
   });
@@ -205,6 +205,13 @@ describe('skill lint', () => {
       expect(stdout).toMatch(new RegExp(`cases\\.json:${index + 2}:\\d+: ${place} `));
   });
 
+  test('tells what can never be checked by, which is no error of its own', async () => {
+    await spoil((text) => text.replace('"type": "integer"', '"type": "integer", "enum": []'));
+    const { code, stdout, stderr } = await runSecbox(['skill', 'lint'], here());
+    expect([code, stderr]).toEqual([1, '1 skill, 1 problem\n']);
+    expect(stdout).toMatch(/\/enum allows no value\n {4}found \[\]\n {4}expected at least one value\n$/);
+  });
+
   test('colours are for terminals, and only where they are wanted', async () => {
     await spoil((text) => text.replace('"docker"', '"podman"'));
     expect((await runOnTerminal(['skill', 'lint'], here())).stdout).toMatch(colours);
@@ -222,6 +229,25 @@ describe('skill lint', () => {
     });
     expect(stderr).toMatch(/^\d+ skills, 0 problems$/m);
   });
+});
+
+test('docs/skills.md shows the digests of the skills that its commands make and run', async () => {
+  await runSecbox(
+    ['skill', 'new', 'text.count', '--description', 'Counts the words and lines of a text.'],
+    here(),
+  );
+  const lint = await runSecbox(
+    ['skill', 'lint', 'text.count', join(repositoryRoot, 'skills/json.query'), '--json'],
+    here(),
+  );
+  const { skills } = JSON.parse(lint.stdout) as { skills: { id: string; digest: string }[] };
+  const made = skills.find(({ id }) => id === 'text.count');
+  const page = readFileSync(join(repositoryRoot, 'docs/skills.md'), 'utf8');
+  expect(page.match(/(?<=, digest )[0-9a-f]{64}/g)).toEqual([made?.digest]);
+  const called = page.matchAll(/"secbox\/skill_id": "(.+)",\s+"secbox\/skill_digest": "(.+)"/g);
+  const told = [...called].map(([, id, digest]) => ({ id, digest }));
+  expect(told).toHaveLength(2);
+  for (const each of told) expect(skills).toContainEqual(expect.objectContaining(each));
 });
 
 describe('skill pack', () => {

@@ -36,7 +36,12 @@ describe('an interface', () => {
     [{ $ref: '#/properties/a' }, '/$ref', 'itself'],
     [{ $ref: '#/properties/a/default', default: { type: 7 } }, '/$ref', 'nothing'],
     [{ $ref: '#/properties' }, '/$ref', 'nothing'],
+    [{ $ref: '#/properties/a/anyOf%2F0', anyOf: [{}] }, '/$ref', 'nothing'],
+    [{ $ref: '#/properties/a/properties/%zz', properties: { '%zz': {} } }, '/$ref', 'nothing'],
+    [{ anyOf: [{ type: 'null' }, { $ref: '#/properties/a' }] }, '/anyOf/1/$ref', 'itself'],
     [{ $id: 'https://example.com/' }, '/$id', 'not allowed'],
+    [{ contentSchema: { $id: 'https://example.com/' } }, '/contentSchema/$id', 'not allowed'],
+    [{ enum: [] }, '/enum', 'allows no value'],
     [{ $dynamicRef: '#a' }, '/$dynamicRef', 'not allowed'],
     [{ $schema: 'http://json-schema.org/draft-07/schema#' }, '/$schema', 'another draft'],
     [{ pattern: '(' }, '/pattern', 'no regular expression'],
@@ -57,6 +62,36 @@ describe('an interface', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]?.pointer).toBe(`/interface/inputs/properties/a${below}`);
     expect(problems[0]?.message).toContain(words);
+    expect(problems[0]).toMatchObject({ found: expect.any(String), expected: expect.any(String) });
+  });
+
+  test('whose references lead in a circle is refused at each of them, but may hold what is like itself', () => {
+    const circle = inputs(
+      { a: { $ref: '#/$defs/a' } },
+      { $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } },
+    );
+    expect(checkInterface(circle, 'inputs').map(({ pointer }) => pointer)).toEqual([
+      '/interface/inputs/$defs/a/$ref',
+      '/interface/inputs/$defs/b/allOf/0/$ref',
+    ]);
+    const tree = { type: 'object', properties: { next: { $ref: '#/properties/tree' } } };
+    expect(checkInterface(inputs({ tree, all: { $ref: '#/properties/tree' } }), 'inputs')).toEqual([]);
+  });
+
+  test.each([
+    ['a file', '#/properties/file'],
+    ['what holds one', '#/properties/list'],
+    ['the whole of the inputs with one', '#'],
+  ])('that refers to %s is refused: it would be brought and checked in one place only', (_, $ref) => {
+    const file = { 'x-secbox': 'file' };
+    const schema = inputs({ file, list: { items: file }, again: { properties: { one: { $ref } } } });
+    expect(checkInterface(schema, 'inputs')).toEqual([
+      expect.objectContaining({
+        pointer: '/interface/inputs/properties/again/properties/one/$ref',
+        message: 'refers to a file, or to what holds one',
+        found: JSON.stringify($ref),
+      }),
+    ]);
   });
 
   test('says the right spelling of a keyword', () => {
@@ -86,10 +121,11 @@ describe('a check', () => {
     const circle = {
       type: 'object',
       $ref: '#/$defs/a',
-      $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } },
+      $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } },
     };
-    const compiler = new SchemaCompiler();
-    expect(() => compiler.compile(circle)({})).not.toThrow(TypeError);
+    expect(new SchemaCompiler().compile(circle)({})).toEqual([
+      { pointer: '', message: expect.stringMatching(/^could not be checked: /) },
+    ]);
   });
 
   test('fills in defaults where it is asked to', () => {

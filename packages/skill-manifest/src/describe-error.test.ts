@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { ErrorObject } from 'ajv';
 import { describeErrors } from './describe-error.js';
+import { fileInputSchema } from './file-inputs.js';
+import type { JsonSchema } from './manifest.js';
 import { shown } from './problem.js';
+import { SchemaCompiler } from './schema-compiler.js';
 
 /** As large as one likes: who looks into it is told. */
 const untouchable = new Proxy(
@@ -45,4 +48,80 @@ test('what is not told is not looked at', () => {
     20,
   );
   expect(problems.map(({ pointer }) => pointer)).toEqual(['/b', '/c', '']);
+});
+
+const told = (schema: JsonSchema, value: unknown) =>
+  new SchemaCompiler()
+    .compile(schema)(value)
+    .map(({ pointer, message, expected, suggestion }) => ({
+      pointer,
+      message,
+      expected,
+      suggestion,
+    }));
+
+test('of alternatives, the one that was most likely meant is explained', () => {
+  const artifact = { exec_id: '2c1e0f3a-9a55-4d3e-8b0a-0d6f6f1f2a11', path: 'a.csv', sha265: 'x' };
+  const schema = { type: 'object', properties: { files: { type: 'array', items: fileInputSchema } } };
+  expect(told(schema, { files: [{ content: 'a' }, artifact, { content: 1 }] })).toEqual([
+    {
+      pointer: '/files/1/sha265',
+      message: '"sha265" is not a known key',
+      expected: 'one of name, exec_id, path, sha256',
+      suggestion: 'sha256',
+    },
+    { pointer: '/files/2/content', message: 'has the wrong type', expected: 'string', suggestion: undefined },
+  ]);
+});
+
+test('of very many errors only the first are looked at', () => {
+  const schema = { type: 'array', items: fileInputSchema };
+  const check = new SchemaCompiler().compile(schema);
+  const began = performance.now();
+  expect(check(Array.from({ length: 50_000 }, () => ({})))).toHaveLength(20);
+  expect(performance.now() - began).toBeLessThan(5000);
+});
+
+test('alternatives may lie elsewhere, within each other, and be equally near', () => {
+  const shape = (kind: string, key: string) => ({
+    type: 'object',
+    required: ['kind', key],
+    additionalProperties: false,
+    properties: { kind: { const: kind }, [key]: { type: 'integer' } },
+  });
+  const schema = {
+    anyOf: [{ $ref: '#/$defs/name' }, { oneOf: [{ $ref: '#/$defs/circle' }, { $ref: '#/$defs/square' }] }],
+    $defs: {
+      name: { type: 'string', maxLength: 3 },
+      circle: shape('circle', 'radius'),
+      square: shape('square', 'side'),
+    },
+  };
+  expect(told(schema, 'a b c')).toMatchObject([{ pointer: '', expected: 'a length of at most 3' }]);
+  expect(told(schema, { kind: 'circle', raduis: 1 }).map(({ pointer }) => pointer)).not.toContain('/kind');
+  const either = { oneOf: [{ type: 'string' }, { type: 'integer' }, { minimum: 0 }] };
+  expect(told(either, null)).toMatchObject([]);
+  expect(told(either, 3)).toMatchObject([{ expected: 'what fits exactly one of the alternatives' }]);
+  expect(told({ anyOf: [{ type: 'string' }, { type: 'integer' }] }, null)).toMatchObject([
+    { message: 'has the wrong type', expected: 'string' },
+    { message: 'has the wrong type', expected: 'integer' },
+  ]);
+});
+
+test.each([
+  [{ minimum: 1 }, 0, 'at least 1'],
+  [{ exclusiveMaximum: 1 }, 1, 'less than 1'],
+  [{ multipleOf: 2 }, 3, 'a multiple of 2'],
+  [{ maxLength: 1 }, 'ab', 'a length of at most 1'],
+  [{ minItems: 1 }, [], 'a length of at least 1'],
+  [{ prefixItems: [{}], items: false }, [1, 2], 'at most 1 items'],
+  [{ minProperties: 2 }, {}, 'at least 2 keys'],
+  [{ uniqueItems: true }, [1, 1], 'items that all differ'],
+  [{ not: { type: 'null' } }, null, 'what does not fit "not"'],
+  [{ dependentRequired: { a: ['b'] } }, { a: 1 }, 'the keys that belong together'],
+  [{ additionalProperties: false }, { a: 1 }, 'no such key'],
+  [{ properties: { a: false } }, { a: 1 }, 'nothing'],
+])('whatever %j has against %j, it says what it expects', (schema, value, expected) => {
+  const [problem, ...more] = new SchemaCompiler().compile(schema)(value);
+  expect([problem, more]).toEqual([expect.objectContaining({ found: expect.any(String), expected }), []]);
 });

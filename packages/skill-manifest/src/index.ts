@@ -10,6 +10,7 @@ export {
 } from './file-inputs.js';
 export { loadSkillFolder, type LoadContext, type LoadedFolder } from './load-skill.js';
 export {
+  longestSkillId,
   manifestName,
   skillIdPattern,
   skillImageNames,

@@ -3,6 +3,7 @@ import { limitFields } from '@secbox/contracts';
 import { hardCeilings, limitForms } from '@secbox/policy';
 import { readFileSync } from 'node:fs';
 import { ManifestChecker, maxManifestBytes } from './manifest-checker.js';
+import { longestSkillId, skillIdPattern } from './manifest.js';
 import type { SkillProblem } from './problem.js';
 
 const valid = {
@@ -18,6 +19,7 @@ const valid = {
   permissions: { fs: { read: ['inputs/**'], write: ['artifacts/**'] }, net: { mode: 'none' } },
   limits: { memory_mb: 128 },
 };
+const explained = { found: expect.any(String), expected: expect.any(String) };
 const checker = new ManifestChecker();
 const context = { folder: 'json.query', files: new Set(['query.sh']), images: ['sandbox', 'data'] };
 
@@ -41,7 +43,7 @@ describe('a manifest', () => {
   test('that is right is taken as it is', () => {
     expect(checker.check(Buffer.from(JSON.stringify(valid)), context)).toEqual({
       manifest: valid,
-      fitting: { inputs: valid.interface.inputs, limits: valid.limits },
+      fitting: { ...valid.interface, limits: valid.limits },
       problems: [],
     });
   });
@@ -83,6 +85,7 @@ describe('a manifest', () => {
     ['/id', 'Json.Query'],
     ['/id', 'json..query'],
     ['/id', 'json.query\n'],
+    ['/id', `json.${'q'.repeat(longestSkillId)}`],
     ['/name', ''],
     ['/description', 7],
     ['/runtime/kind', 'process'],
@@ -108,14 +111,24 @@ describe('a manifest', () => {
   ])('with %s of %j is refused there', (pointer, value) => {
     const problems = problemsOf(withValue(pointer, value));
     expect(problems.length).toBeGreaterThan(0);
-    for (const problem of problems) expect(problem.pointer.startsWith(pointer)).toBe(true);
+    for (const problem of problems) {
+      expect(problem.pointer.startsWith(pointer)).toBe(true);
+      expect(problem).toMatchObject(explained);
+    }
     expect(problems[0]?.line).toBeGreaterThan(1);
   });
 
   test.each(Object.keys(valid))('without %s is refused', (key) => {
     const { [key as 'id']: _, ...rest } = valid;
     expect(problemsOf(rest)).toEqual([
-      expect.objectContaining({ pointer: '', line: 1, column: 1, message: `"${key}" is missing` }),
+      {
+        file: 'manifest.json',
+        pointer: '',
+        line: 1,
+        column: 1,
+        message: `"${key}" is missing`,
+        ...explained,
+      },
     ]);
   });
 
@@ -138,6 +151,32 @@ describe('a manifest', () => {
     expect(limit).toMatchObject({ suggestion: 'memory_mb', message: '"memroy_mb" is not a known key' });
     expect(problemsOf(withValue('/runtime/kind', 'dokcer'))).toEqual([
       expect.objectContaining({ found: '"dokcer"', expected: '"docker"', suggestion: 'docker' }),
+    ]);
+    expect(problemsOf(withValue('/interface/outputs/type', 'objekt'))).toEqual([
+      expect.objectContaining({ found: '"objekt"', suggestion: 'object' }),
+    ]);
+    expect(problemsOf(withValue('/limits/memory_mb', 31))).toEqual([
+      expect.objectContaining({ found: '31', expected: 'at least 32' }),
+    ]);
+  });
+
+  test.each([
+    ['input/**', 'inputs/**'],
+    ['input/deep/*.csv', 'inputs/deep/*.csv'],
+    ['artefacts/**', 'artifacts/**'],
+    ['home/**', undefined],
+  ])('that reads %s is told which folders there are, and the nearest', (path, suggestion) => {
+    const [problem, ...more] = problemsOf(withValue('/permissions/fs/read', [path]));
+    expect(more).toEqual([]);
+    expect(problem?.expected).toBe('text such as "inputs/**", "work/**", "artifacts/**"');
+    expect(problem?.suggestion).toBe(suggestion);
+  });
+
+  test('whose schemas cannot be compiled is told so with their place', () => {
+    const bytes = Buffer.from(JSON.stringify(valid, null, 2));
+    expect(checker.checkCompiling(bytes, valid.interface)).toEqual([]);
+    expect(checker.checkCompiling(bytes, { ...valid.interface, outputs: { enum: [] } })).toEqual([
+      expect.objectContaining({ pointer: '/interface/outputs', line: 15, message: 'cannot be compiled' }),
     ]);
   });
 
@@ -183,18 +222,41 @@ describe('the text of a manifest', () => {
     ['[]', 'a list'],
     ['null', 'null'],
   ])('%j is refused: %s', (text) => {
-    expect(problemsOf(text)[0]?.line).toBeGreaterThan(0);
+    const [problem] = problemsOf(text);
+    expect(problem?.line).toBeGreaterThan(0);
+    expect(problem).toMatchObject(explained);
+  });
+
+  test('that is no JSON says in which value, what it found and what it expected', () => {
+    expect(problemsOf('{"limits": {"a": 1},\n "runtime": {"kind": ture}}')).toEqual([
+      {
+        file: 'manifest.json',
+        pointer: '/runtime/kind',
+        line: 2,
+        column: 22,
+        message: 'is not JSON: invalid symbol at character 43',
+        found: '"ture"',
+        expected: 'a value',
+        suggestion: 'true',
+      },
+    ]);
+    expect(problemsOf('{"limits": {"pids" 9}}')).toEqual([
+      expect.objectContaining({ pointer: '/limits/pids', found: '"9"', expected: 'a colon' }),
+    ]);
+    expect(problemsOf('{"limits": [1, 2')).toEqual([
+      expect.objectContaining({ found: 'the end of the file', expected: 'a comma or "]"' }),
+    ]);
   });
 
   test('with a key twice, wherever, is refused with the place of the second', () => {
     expect(problemsOf('{"id": "a.b",\n "limits": {"pids": 9,\n "pids": 10}}')).toEqual([
-      expect.objectContaining({ pointer: '/limits/pids', line: 3, column: 2 }),
+      expect.objectContaining({ pointer: '/limits/pids', line: 3, column: 2, ...explained }),
     ]);
   });
 
   test.each(['__proto__', 'constructor', 'prototype'])('with the key %s is refused (case 50)', (key) => {
     expect(problemsOf(`{"interface": {"${key}": {"polluted": 1}}}`)).toEqual([
-      expect.objectContaining({ pointer: `/interface/${key}`, line: 1 }),
+      expect.objectContaining({ pointer: `/interface/${key}`, line: 1, ...explained }),
     ]);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
@@ -218,18 +280,25 @@ describe('limits', () => {
     });
     expect(checker.checkLimits(bytes, valid.limits, under(128))).toEqual([]);
     const [problem] = checker.checkLimits(bytes, valid.limits, under(64));
-    expect(problem).toMatchObject({ pointer: '/limits/memory_mb', file: 'manifest.json' });
+    expect(problem).toMatchObject({
+      pointer: '/limits/memory_mb',
+      file: 'manifest.json',
+      found: '128',
+      expected: 'at most 64',
+    });
     expect(problem?.message).toContain("64 (the Settings' ceiling)");
     expect(problem?.line).toBeGreaterThan(20);
   });
 
-  test('of the schema are those of the policy', () => {
+  test('of the schema are those of the policy, and of names', () => {
     const path = new URL('../../../skills/_schema/manifest.schema.json', import.meta.url);
     const schema = JSON.parse(readFileSync(path, 'utf8')) as {
       properties: {
+        id: { maxLength: number; pattern: string };
         limits: { properties: Record<string, { type: string; minimum: number; maximum: number }> };
       };
     };
+    expect(schema.properties.id).toMatchObject({ maxLength: longestSkillId, pattern: skillIdPattern });
     const limits = schema.properties.limits.properties;
     expect(Object.keys(limits)).toEqual([...limitFields]);
     for (const field of limitFields) {

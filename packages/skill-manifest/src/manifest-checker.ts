@@ -8,10 +8,12 @@ import {
 } from '@secbox/policy';
 import { checkInterface, type InterfaceProblem } from './check-interface.js';
 import { describeErrors } from './describe-error.js';
+import { expandFiles } from './file-inputs.js';
 import { manifestName, type JsonSchema, type SkillManifest } from './manifest.js';
 import { nearest } from './nearest.js';
 import { parseJson, type LocatedJson, type Place } from './parse-json.js';
 import { pathOf, shown, type SkillProblem } from './problem.js';
+import { SchemaCompiler } from './schema-compiler.js';
 import { isObject } from './schema-keywords.js';
 
 /** What a manifest is checked against beside its form. */
@@ -33,6 +35,7 @@ export interface LimitsContext {
 /** What can be looked at further, whatever is wrong with the rest. */
 export interface FittingParts {
   readonly inputs?: JsonSchema | undefined;
+  readonly outputs?: JsonSchema | undefined;
   readonly limits?: PolicyOverrides | undefined;
 }
 
@@ -58,21 +61,26 @@ export class ManifestChecker {
   /** Everything that is wrong with it, whatever Settings say. */
   check(bytes: Buffer, context: ManifestContext): CheckedManifest {
     if (bytes.length > maxManifestBytes) {
-      return { fitting: {}, problems: [whole(`has more than ${maxManifestBytes} bytes`)] };
+      return { fitting: {}, problems: [tooLong(bytes.length)] };
     }
     const { json, problems } = parseJson(bytes, manifestName);
     if (!json) return { fitting: {}, problems };
     const errors = this.#validate(json.value) ? [] : (this.#validate.errors ?? []);
-    const { inputs, limits, ...parts } = partsThatFit(json.value, errors);
+    const { inputs, outputs, limits, ...parts } = partsThatFit(json.value, errors);
     const ofInputs = inputs ? checkInterface(inputs, 'inputs') : [];
+    const ofOutputs = outputs ? checkInterface(outputs, 'outputs') : [];
     const found = [
       ...describeErrors(errors, mostProblems),
       ...identityProblems(parts, context),
       ...ofInputs,
-      ...(parts.outputs ? checkInterface(parts.outputs, 'outputs') : []),
+      ...ofOutputs,
       ...runtimeProblems(parts, context),
     ];
-    const fitting = { limits, ...(ofInputs.length === 0 && { inputs }) };
+    const fitting = {
+      limits,
+      ...(ofInputs.length === 0 && { inputs }),
+      ...(ofOutputs.length === 0 && { outputs }),
+    };
     if (found.length === 0) return { fitting, manifest: json.value as SkillManifest, problems: [] };
     return { fitting, problems: found.slice(0, mostProblems).map(locatorOf(json)) };
   }
@@ -80,15 +88,42 @@ export class ManifestChecker {
   /** What Settings have against a manifest that is fine otherwise; ask again when they change. */
   checkLimits(bytes: Buffer, limits: PolicyOverrides, under: LimitsContext): SkillProblem[] {
     const problems = checkManifestLimits(limits, under);
-    if (problems.length === 0) return [];
-    const { json } = parseJson(bytes, manifestName);
-    return problems.map(({ pointer, message }) => ({
-      file: manifestName,
-      pointer,
-      ...(json?.locate(pointer) ?? { line: null, column: null }),
-      message,
-    }));
+    return located(
+      bytes,
+      problems.map((problem) => ({
+        pointer: problem.pointer,
+        message: problem.message,
+        ...('ceiling' in problem && {
+          found: shown(problem.asked),
+          expected: `at most ${String(problem.ceiling)}`,
+        }),
+      })),
+    );
   }
+
+  /** Whether its schemas can be compiled; authors wait for that, while a registry trusts {@link checkInterface}. */
+  checkCompiling(bytes: Buffer, { inputs, outputs }: FittingParts): SkillProblem[] {
+    const compiler = new SchemaCompiler();
+    const schemas = { inputs: inputs && expandFiles(inputs).schema, outputs };
+    const problems = Object.entries(schemas).flatMap(([which, schema]): InterfaceProblem[] => {
+      try {
+        if (schema) compiler.compile(schema);
+        return [];
+      } catch (error) {
+        const found = error instanceof Error ? error.message : String(error);
+        const expected = 'a schema that values can be checked by';
+        return [{ pointer: `/interface/${which}`, message: 'cannot be compiled', found, expected }];
+      }
+    });
+    return located(bytes, problems);
+  }
+}
+
+function located(bytes: Buffer, problems: readonly InterfaceProblem[]): SkillProblem[] {
+  if (problems.length === 0) return [];
+  const { json } = parseJson(bytes, manifestName);
+  const nowhere = { file: manifestName, line: null, column: null };
+  return problems.map(json ? locatorOf(json) : (problem) => ({ ...nowhere, ...problem }));
 }
 
 function locatorOf(json: LocatedJson) {
@@ -99,13 +134,20 @@ function locatorOf(json: LocatedJson) {
   });
 }
 
-function whole(message: string): SkillProblem {
-  return { file: manifestName, pointer: '', line: 1, column: 1, message };
+function tooLong(bytes: number): SkillProblem {
+  return {
+    file: manifestName,
+    pointer: '',
+    line: 1,
+    column: 1,
+    message: `has more than ${maxManifestBytes} bytes`,
+    found: `${bytes} bytes`,
+    expected: `at most ${maxManifestBytes} bytes`,
+  };
 }
 
 interface Parts extends Required<FittingParts> {
   readonly id: string | undefined;
-  readonly outputs: JsonSchema | undefined;
   readonly image: string | undefined;
   readonly entrypoint: readonly string[] | undefined;
 }

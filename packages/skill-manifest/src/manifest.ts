@@ -25,6 +25,8 @@ export interface SkillManifest {
   readonly limits: PolicyOverrides;
 }
 
+/** As many as leave room for `skill_` in the name of a tool: APIs take 64. */
+export const longestSkillId = 58;
 export const skillIdPattern = '^[a-z0-9]+(\\.[a-z0-9]+)+$';
 export const manifestName = 'manifest.json';
 

@@ -1,4 +1,12 @@
-import { findNodeAtLocation, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
+import {
+  findNodeAtLocation,
+  getLocation,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from 'jsonc-parser';
+import { nearest } from './nearest.js';
 import { pathOf, pointerOf, shown, type SkillProblem } from './problem.js';
 
 /** Whether a problem is about the key or about what stands under it. */
@@ -18,38 +26,47 @@ const deepest = 64;
 const mostProblems = 20;
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** A problem of a text, but for the file and for lines. */
+interface TextProblem extends Omit<SkillProblem, 'file' | 'pointer' | 'line' | 'column'> {
+  readonly offset: number;
+  readonly pointer?: string;
+}
+
 /** JSON to the letter: neither comments nor trailing commas, no key twice, none that reaches a prototype. */
 export function parseJson(bytes: Buffer, file: string): ParsedJson {
-  const problemAt = (text: string, offset: number, message: string, pointer = ''): SkillProblem => ({
-    file,
-    pointer,
-    ...positionOf(text, offset),
-    message,
+  const refused = (text: string, ...problems: readonly TextProblem[]): ParsedJson => ({
+    problems: problems.map(({ offset, pointer = '', ...problem }) => ({
+      file,
+      pointer,
+      ...positionOf(text, offset),
+      ...problem,
+    })),
   });
   const text = decode(bytes);
   if (text === undefined) {
-    return { problems: [problemAt('', 0, 'is not UTF-8; save it with that encoding')] };
+    const message = 'is not UTF-8; save it with that encoding';
+    return refused('', { offset: 0, message, found: 'bytes that are no text', expected: 'UTF-8' });
   }
   if (text.startsWith('\ufeff')) {
-    return { problems: [problemAt('', 0, 'begins with a byte order mark; save it as UTF-8 without one')] };
+    const message = 'begins with a byte order mark; save it as UTF-8 without one';
+    return refused('', { offset: 0, message, found: 'U+FEFF', expected: 'JSON from the first byte on' });
   }
   const { tooDeepAt, colons } = scan(text);
   if (tooDeepAt !== undefined) {
-    return { problems: [problemAt(text, tooDeepAt, `is nested more than ${deepest} levels deep`)] };
+    const message = `is nested more than ${deepest} levels deep`;
+    const found = `level ${deepest + 1}`;
+    return refused(text, { offset: tooDeepAt, message, found, expected: `at most ${deepest} levels` });
   }
   const plain = parsePlain(text, colons);
   if (plain) return { json: { value: plain.value, locate: locatorOf(text) }, problems: [] };
 
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, strictly);
-  if (errors.length > 0 || !tree) {
-    const [error] = errors;
-    const what = error ? wordsOf(error) : 'is empty';
-    return { problems: [problemAt(text, error?.offset ?? 0, `is not JSON: ${what}`)] };
-  }
-  const keys = [...keyProblems(tree)].slice(0, mostProblems);
-  if (keys.length === 0) return { problems: [problemAt(text, 0, 'is not JSON')] };
-  return { problems: keys.map((key) => problemAt(text, key.offset, key.message, key.pointer)) };
+  const [error] = errors;
+  if (error) return refused(text, syntaxProblem(text, error));
+  const keys = tree ? [...keyProblems(tree)].slice(0, mostProblems) : [];
+  if (keys.length > 0) return refused(text, ...keys);
+  return refused(text, { offset: 0, message: 'is not JSON', found: shown(text), expected: 'JSON' });
 }
 
 const strictly = { disallowComments: true, allowTrailingComma: false } as const;
@@ -104,24 +121,48 @@ function scan(text: string): { readonly tooDeepAt?: number; readonly colons: num
   return { colons };
 }
 
-function wordsOf({ error, offset }: ParseError): string {
-  const words = printParseErrorCode(error)
+/** What JSON has where these are told, in words. */
+const expectedBy: ReadonlyMap<string, string> = new Map([
+  ['CloseBraceExpected', 'a comma or "}"'],
+  ['CloseBracketExpected', 'a comma or "]"'],
+  ['ColonExpected', 'a colon'],
+  ['CommaExpected', 'a comma'],
+  ['EndOfFileExpected', 'the end of the file'],
+  ['InvalidCharacter', 'text without control characters'],
+  ['InvalidCommentToken', 'no comments'],
+  ['InvalidEscapeCharacter', 'an escape of JSON, such as \\n or \\\\'],
+  ['InvalidNumberFormat', 'a number of JSON'],
+  ['InvalidUnicode', 'four hexadecimal digits after \\u'],
+  ['PropertyNameExpected', 'a key in double quotes'],
+  ['UnexpectedEndOfNumber', 'a number of JSON'],
+  ['UnexpectedEndOfString', 'a double quote at the end of the text'],
+]);
+
+/** In the place that was being read when it became wrong. */
+function syntaxProblem(text: string, { error, offset, length }: ParseError): TextProblem {
+  const code = printParseErrorCode(error);
+  const words = code
     .replaceAll(/([A-Z])/g, ' $1')
     .trim()
     .toLowerCase();
-  return `${words} at character ${offset + 1}`;
-}
-
-interface KeyProblem {
-  readonly offset: number;
-  readonly pointer: string;
-  readonly message: string;
+  const written = text.slice(offset, offset + length);
+  const suggestion = nearest(written, ['true', 'false', 'null']);
+  // A key that is not there yet has no name.
+  const path = getLocation(text, offset).path.filter((key) => key !== '');
+  return {
+    offset,
+    pointer: pointerOf(path),
+    message: `is not JSON: ${words} at character ${offset + 1}`,
+    found: written === '' ? 'the end of the file' : shown(written),
+    expected: expectedBy.get(code) ?? 'a value',
+    ...(suggestion === undefined || suggestion === written ? {} : { suggestion }),
+  };
 }
 
 function* keyProblems(
   node: Node,
   path: readonly (string | number)[] = [],
-): Generator<KeyProblem, void, undefined> {
+): Generator<TextProblem, void, undefined> {
   if (node.type === 'array') {
     for (const [index, item] of (node.children ?? []).entries()) yield* keyProblems(item, [...path, index]);
   }
@@ -131,10 +172,12 @@ function* keyProblems(
     if (!keyNode) continue;
     const key = String(keyNode.value);
     const pointer = pointerOf([...path, key]);
-    if (seen.has(key))
-      yield { offset: keyNode.offset, pointer, message: `the key ${shown(key)} is there twice` };
+    const here = { offset: keyNode.offset, pointer, found: shown(key) };
+    if (seen.has(key)) {
+      yield { ...here, message: `the key ${shown(key)} is there twice`, expected: 'each key once' };
+    }
     if (prototypeKeys.has(key)) {
-      yield { offset: keyNode.offset, pointer, message: `${shown(key)} is not allowed as a key` };
+      yield { ...here, message: `${shown(key)} is not allowed as a key`, expected: 'another key' };
     }
     seen.add(key);
     if (valueNode) yield* keyProblems(valueNode, [...path, key]);

@@ -50,11 +50,11 @@ export function pointerOf(path: readonly (string | number)[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-export function pathOf(pointer: string): string[] {
+export function pathOf(pointer: string, decode: (key: string) => string = (key) => key): string[] {
   return pointer
     .split('/')
     .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    .map((key) => decode(key).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** A problem of a folder or file as a whole. */

@@ -2,6 +2,7 @@
 export const oneSchema: ReadonlySet<string> = new Set([
   'additionalProperties',
   'contains',
+  'contentSchema',
   'else',
   'if',
   'items',
@@ -25,7 +26,6 @@ const withoutSchemas = [
   'const',
   'contentEncoding',
   'contentMediaType',
-  'contentSchema',
   'default',
   'dependentRequired',
   'deprecated',

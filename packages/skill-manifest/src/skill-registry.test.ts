@@ -119,6 +119,28 @@ describe('a registry', () => {
     ]);
   });
 
+  test('holds so many bytes of files; what would be more is listed, and offered once there is room', async () => {
+    const told = ': would make the files of all skills more than 6000 bytes';
+    for (const id of ['a.large', 'b.large']) {
+      await putSkill(id);
+      await put(`${id}/data.txt`, 'x'.repeat(4000));
+    }
+    registry = await open({ mostBytes: 6000, pollMs: 3_600_000 });
+    expect(skill('a.large')?.valid).toBe(true);
+    expect(messagesOf('b.large')).toEqual([told]);
+    expect(skill('b.large')?.files).toEqual([]);
+    await registry.reload();
+    expect(messagesOf('b.large')).toEqual([told]);
+    await put('a.large/data.txt', '');
+    await registry.reload();
+    await registry.reload();
+    expect([skill('a.large')?.valid, skill('b.large')?.valid]).toEqual([true, true]);
+    await rm(join(scene.folder, 'b.large'), { recursive: true });
+    await put('a.large/data.txt', 'x'.repeat(5000));
+    await registry.reload(['b.large', 'a.large']);
+    expect([skill('a.large')?.valid, skill('b.large')]).toEqual([true, undefined]);
+  });
+
   test('hears of changes also in a folder that came in the place of another', async () => {
     await putSkill('a.good');
     await put('_next/run.sh', 'echo next\n');

@@ -21,6 +21,8 @@ export interface SkillRegistryOptions {
   readonly pollMs?: number;
   /** How many are read; of more it is told that they are left out. */
   readonly mostSkills?: number;
+  /** How much their files may be together. */
+  readonly mostBytes?: number;
 }
 
 /** All skills at one moment, in the order of their ids. It never changes; the next moment has another one. */
@@ -34,7 +36,7 @@ const defaultPollMs = 5000;
 const defaultMostSkills = 10_000;
 const turnMs = 8;
 /** Files of skills are held in memory, so that an invocation has them whole whatever happens to the folder. */
-const mostBytes = 256 * 1024 ** 2;
+const defaultMostBytes = 256 * 1024 ** 2;
 
 /** The skills of a folder, kept up to date with it. One that is not valid does not disturb the others. */
 export class SkillRegistry {
@@ -164,6 +166,7 @@ export class SkillRegistry {
 
   /** Past what may be held, a skill is listed and not offered; it is tried again with every poll. */
   #affordable(id: string, loaded: LoadedFolder): LoadedFolder {
+    const { mostBytes = defaultMostBytes } = this.#options;
     this.#heldBytes -= sizeOf(this.#loaded.get(id));
     if (this.#heldBytes + sizeOf(loaded) <= mostBytes) {
       this.#heldBytes += sizeOf(loaded);

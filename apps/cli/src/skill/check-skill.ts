@@ -20,12 +20,15 @@ export interface CheckedSkill {
 export function checkSkill({ skills, id }: SkillFolderPlace, checker: ManifestChecker): CheckedSkill {
   const loaded = loadSkillFolder(skills, id, { checker, images: skillImageNames });
   if (!loaded) throw new Error(`${id} went away.`);
-  const { digest, files, fitting: { limits, inputs } = {} } = loaded;
+  const { digest, files, fitting = {} } = loaded;
+  const { limits, inputs } = fitting;
   const bytes = files.find(({ path }) => path === manifestName)?.content;
+  const compiling = bytes ? checker.checkCompiling(bytes, fitting) : [];
   const problems = [
     ...loaded.problems,
     ...(limits && bytes ? checker.checkLimits(bytes, limits, { engine: undefined }) : []),
-    ...caseProblems(inputs, files),
+    ...compiling,
+    ...caseProblems(compiling.length === 0 ? inputs : undefined, files),
   ];
   return { id, digest, files, problems };
 }

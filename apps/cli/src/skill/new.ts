@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { skillIdPattern } from '@secbox/skill-manifest';
+import { longestSkillId, skillIdPattern } from '@secbox/skill-manifest';
 import type { Call, Command } from '../command.js';
 import { CommandFailure, exitCodes, UsageError } from '../exit-codes.js';
 import { oneLine, type Terminal } from '../terminal.js';
@@ -45,9 +45,9 @@ name. On a terminal, what is not given is asked for.`,
 
 async function describe(call: Call, terminal: Terminal): Promise<NewSkill> {
   const id = call.words[0] ?? (await answer(terminal, 'Id, such as text.count: ', undefined));
-  if (!new RegExp(skillIdPattern).test(id) || id.length > 64) {
+  if (!new RegExp(skillIdPattern).test(id) || id.length > longestSkillId) {
     throw new UsageError(
-      `${JSON.stringify(id)} is no id: lower-case words and digits with dots between them, such as text.count.`,
+      `${JSON.stringify(id)} is no id: lower-case words and digits with dots between them, at most ${longestSkillId} characters, such as text.count.`,
     );
   }
   const asks = call.words[0] === undefined;
