@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../docker/setup/settings.mjs';
 import { startKeyedService, type KeyedService } from '../access/keyed-service.js';
+import { writeSkill } from '../mcp/write-skill.js';
 import { compileSecbox, runSecbox, type SecboxOptions } from './run-secbox.js';
 
 let service: KeyedService;
@@ -32,6 +33,12 @@ afterAll(async () => {
 const secbox = (args: readonly string[], { env = {}, ...more }: SecboxOptions = {}) =>
   runSecbox(args, { cwd: folder, env: { SECBOX_URL: service.url, SECBOX_KEY: worker, ...env }, ...more });
 
+/** Once the server has it. */
+async function valid(id: string): Promise<void> {
+  while (!(await api.skills.page({ q: id })).skills[0]?.valid)
+    await new Promise((later) => setTimeout(later, 20));
+}
+
 describe('skill run', () => {
   test('shows the output, what was printed and how it ended', async () => {
     const args = [
@@ -48,11 +55,31 @@ describe('skill run', () => {
     expect(stderr).toMatch(/^succeeded, \d+ ms, [0-9a-f-]{36}\n$/);
   });
 
+  test('of text shows what it printed as it comes, and the text as the output', async () => {
+    await writeSkill(skills, {
+      id: 'try.text',
+      script: 'echo said; exit "$(jq .code "$SECBOX_INPUT")"',
+      inputs: { type: 'object' },
+    });
+    await valid('try.text');
+    const good = await secbox(['skill', 'run', 'try.text', '--input', 'code=0']);
+    expect(good).toMatchObject({
+      code: 0,
+      stdout: 'said\n',
+      stderr: expect.stringMatching(/^said\nsucceeded, /),
+    });
+    const failed = await secbox(['skill', 'run', 'try.text', '--input', 'code=3']);
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^said\nfailed, exit code 3/),
+    });
+  });
+
   test.each(['python', 'bash'])('a new skill in %s does what its examples say', async (language) => {
     const id = `new.${language}`;
     expect((await secbox(['skill', 'new', id, '--language', language])).code).toBe(0);
-    while (!(await api.skills.page({ q: id })).skills[0]?.valid)
-      await new Promise((later) => setTimeout(later, 20));
+    await valid(id);
     const cases = JSON.parse(await readFile(join(skills, id, 'tests/cases.json'), 'utf8')) as {
       readonly inputs: object;
       readonly expect: { readonly output?: object; readonly exit_code?: number; readonly stderr?: string };

@@ -32,12 +32,11 @@ What begins with a dash and is meant for the script comes after "--".`,
     ...serverOptions,
   },
   run: async (call, surroundings) => {
-    const { terminal, stopped: signal, cwd } = surroundings;
+    const { terminal, cwd } = surroundings;
     const request = await requestOf(call, surroundings);
     const client = serverOf(call, surroundings);
-    const { exec_id: execId } = await client.execs.submit(request, { signal });
     const asJson = call.flag('json');
-    await followExec(execId, {
+    const execId = await followExec(() => client.execs.submit(request), {
       client,
       surroundings,
       onOutput: (data, stream) => {

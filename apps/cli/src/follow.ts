@@ -16,12 +16,15 @@ export interface Following {
   readonly onOutput: (data: Uint8Array, stream: 'stdout' | 'stderr') => void;
 }
 
-/** Until it is over; whoever interrupts ends it, too. */
+/** Hands something over and follows it until it is over; whoever interrupts ends it, too. Gives its exec's id. */
 export async function followExec(
-  execId: string,
+  submit: () => Promise<{ readonly exec_id: string }>,
   { client, surroundings, onOutput }: Following,
-): Promise<void> {
+): Promise<string> {
   const { terminal, stopped } = surroundings;
+  stopped.throwIfAborted();
+  // Not to be interrupted: what may have been recorded is cancelled by its id, which only the answer tells.
+  const { exec_id: execId } = await submit();
   const began = performance.now();
   const state = { now: 'handed over' };
   const draw = () => terminal.progress(`${state.now}, ${((performance.now() - began) / 1000).toFixed(0)} s`);
@@ -38,6 +41,7 @@ export async function followExec(
   } finally {
     clearInterval(clock);
   }
+  return execId;
 }
 
 interface ListedArtifact {

@@ -34,23 +34,15 @@ Interrupting cancels it.`,
     const { interface: described } = await client.skills.get(id, { signal });
     const inputs = readInputs(call, (described?.inputs ?? {}) as Record<string, unknown>, cwd);
     const project = call.text('project');
-    const { exec_id: execId } = await client.skills.submit(
-      id,
-      {
-        inputs,
-        ...(project === undefined ? {} : { project_id: project }),
-        ...(timeout === undefined ? {} : { policy_overrides: { timeout_ms: timeout } }),
-      },
-      { signal },
-    );
-    // Where stdout is the output itself it is shown once, at the end.
-    const isText = (described?.outputs as { type?: unknown } | undefined)?.type === 'string';
-    await followExec(execId, {
+    const request = {
+      inputs,
+      ...(project === undefined ? {} : { project_id: project }),
+      ...(timeout === undefined ? {} : { policy_overrides: { timeout_ms: timeout } }),
+    };
+    const execId = await followExec(() => client.skills.submit(id, request), {
       client,
       surroundings,
-      onOutput: (data, stream) => {
-        if (stream === 'stderr' || !isText) terminal.bytes(data, 'stderr');
-      },
+      onOutput: (data) => terminal.bytes(data, 'stderr'),
     });
     const answer = await client.skills.invocation(id, execId);
     show(answer, call.flag('json'), terminal);
