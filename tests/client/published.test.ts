@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,17 +25,36 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** As it is published: only pnpm writes what `publishConfig` says, and versions for those of the workspace. */
+async function pack(name: string): Promise<string> {
+  const cwd = join(repositoryRoot, 'packages', name);
+  const { packageManager } = await manifestIn(repositoryRoot);
+  const args = ['--yes', packageManager ?? '', 'pack', '--json', '--pack-destination', folder];
+  const { stdout } = await run('npx', args, { cwd, env });
+  return (JSON.parse(stdout) as { filename: string }).filename;
+}
+
+async function unpack(archive: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  await run('tar', ['-xzf', archive, '-C', target, '--strip-components=1']);
+}
+
+async function manifestIn(place: string) {
+  return JSON.parse(await readFile(join(place, 'package.json'), 'utf8')) as {
+    readonly packageManager?: string;
+    readonly dependencies?: object;
+  };
+}
+
 test('what is published is compiled modules with their types, and works where nothing else is', async () => {
   for (const name of packages) {
-    const cwd = join(repositoryRoot, 'packages', name);
-    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd, env });
-    const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
-    const paths = packed?.files.map(({ path }) => path) ?? [];
-    expect(paths).toEqual(expect.arrayContaining(['package.json', 'dist/index.js', 'dist/index.d.ts']));
-    expect(paths.filter((path) => /test|\.map$|^src/.test(path))).toEqual([]);
     const target = join(folder, 'node_modules/@secbox', name);
-    await mkdir(target, { recursive: true });
-    await run('tar', ['-xzf', join(folder, packed?.filename ?? ''), '-C', target, '--strip-components=1']);
+    await unpack(await pack(name), target);
+    const paths = (await readdir(target, { recursive: true })).filter((path) => path.includes('.'));
+    expect(paths).toEqual(expect.arrayContaining(['package.json', 'dist/index.js', 'dist/index.d.ts']));
+    expect(paths.filter((path) => /test|\.map$|^src|tsbuildinfo/.test(path))).toEqual([]);
+    const manifest = await readFile(join(target, 'package.json'), 'utf8');
+    expect(manifest).not.toMatch(/workspace:|src\/|@secbox\/source/);
   }
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   const program = `import { SecboxClient, ConnectionError, type ExecStatus } from '@secbox/client';
@@ -61,10 +80,7 @@ console.log(status instanceof ConnectionError);
 });
 
 test('what it takes beside that is the types of the wire alone', async () => {
-  const read = async (name: string) =>
-    JSON.parse(await readFile(join(repositoryRoot, 'packages', name, 'package.json'), 'utf8')) as {
-      readonly dependencies?: object;
-    };
+  const read = (name: string) => manifestIn(join(repositoryRoot, 'packages', name));
   expect(Object.keys((await read('client')).dependencies ?? {})).toEqual(['@secbox/contracts']);
   expect((await read('contracts')).dependencies).toBeUndefined();
 });
