@@ -1,7 +1,9 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return -- Each call answers in its own form; tests say what they expect of it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startKeyedService, type KeyedService } from '../access/keyed-service.js';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
 import { formWith, skillZip, v1CallsTo, type V1Call, type V1Request } from './v1-calls.js';
@@ -186,6 +188,16 @@ test('inputs of a project that are secret are told to nobody, and what execs lef
     const refused = await call(`${inputs}/${kind}?path=secret`);
     expect([refused.code, refused.text.includes('canary')]).toEqual([403, false]);
   }
+  const hash = createHash('sha256').update('canary').digest('hex');
+  const headers = { 'if-match': '"x"' };
+  const changes = [
+    await send('DELETE', `${inputs}/file?path=secret`, { headers }),
+    await send('POST', `${inputs}/move?from=secret&to=elsewhere`, { headers }),
+    await put(`${inputs}/edit?path=secret&start=1`, 'x', headers),
+  ];
+  for (const refused of changes) expect([refused.code, refused.text.includes(hash)]).toEqual([403, false]);
+  const whole = await put(`${inputs}/edit?path=secret`, 'x', headers);
+  expect([whole.code, whole.text.includes(hash)]).toEqual([412, false]);
   expect((await call(`${inputs}/search?text=canary`)).body['matches']).toEqual([]);
   await put(`${inputs}/edit?path=open`, 'changed');
   await put(`${work}/edit?path=made`, 'by hand\n');
@@ -196,6 +208,24 @@ test('inputs of a project that are secret are told to nobody, and what execs lef
   expect((await call(`${left}/content?path=${path}`)).body).toEqual({ content: 'left\n' });
   expect((await put(`${left}/edit?path=${path}`, 'x')).code).toBe(405);
   expect((await put('/projects/none/files/work/edit?path=x', 'x')).code).toBe(404);
+});
+
+test('inputs of a project are not changed while an exec of it runs, which sees what it began with', async () => {
+  const [inputs, work] = ['inputs', 'work'].map((area) => `/projects/held/files/${area}`);
+  const waiting = 'touch begun; until [ -e go ]; do sleep 0.1; done; cat /workspace/inputs/f';
+  const held = service.shell(waiting, { project_id: 'held', inputs: [{ path: 'f', content: 'old' }] });
+  while ((await call(`${work}/stat?path=begun`)).code !== 200) await sleep(20);
+  const changes = [
+    await put(`${inputs}/edit?path=f`, 'new'),
+    await send('PUT', `${inputs}/file?path=g`, { body: 'new' }),
+    await send('POST', `${inputs}/move?from=f&to=g`),
+    await send('DELETE', `${inputs}/file?path=f`),
+  ];
+  const inUse = { code: 'project_in_use', details: { execs: 1 } };
+  for (const refused of changes) expect(refused).toMatchObject({ code: 409, body: { error: inUse } });
+  await put(`${work}/edit?path=go`, 'now');
+  expect((await held).stdout).toBe('old');
+  expect((await put(`${inputs}/edit?path=f`, 'new')).code).toBe(200);
 });
 
 test('a file that is larger than allowed is refused, announced or not, and nothing of it is left', async () => {

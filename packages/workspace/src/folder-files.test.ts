@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SecboxError } from '@secbox/contracts';
 import { FolderFiles } from './folder-files.js';
 
 let above: string;
@@ -88,6 +89,61 @@ describe('files of a folder that programs write', () => {
     await expect(put('f', 'x', { ifAbsent: true })).rejects.toEqual(code('file_changed'));
     await expect(put('none', 'x', { ifMatch: '*' })).rejects.toEqual(code('file_changed'));
     expect((await files.readText('f')).text).toBe('two');
+  });
+
+  test('that have to be there already, and are not, leave no folders behind', async () => {
+    await put('there/f', 'x');
+    for (const ifMatch of ['*', 'x']) {
+      await expect(put('a/b/none', 'x', { ifMatch })).rejects.toMatchObject({
+        code: 'file_changed',
+        details: { path: 'a/b/none', etag: null },
+      });
+      await expect(files.edit('there/c/none', 'x', { ifMatch })).rejects.toEqual(code('file_changed'));
+    }
+    expect(await readdir(folder, { recursive: true })).toEqual(['there', 'there/f']);
+  });
+
+  test('that are not for callers are not told of by their hash either, whatever a change takes for granted', async () => {
+    await put('secret', 'canary');
+    const secretive = new FolderFiles({
+      folder,
+      checkReadable: () => {
+        throw new SecboxError('file_secret', 'It is secret.');
+      },
+    });
+    const conditions = [{ ifMatch: 'x' }, { ifMatch: '*', ifAbsent: true }];
+    for (const condition of conditions) {
+      const replace = () => secretive.write('secret', [], { mostBytes: 1, ...condition });
+      const remove = () => secretive.delete('secret', condition);
+      const move = () => secretive.move('secret', 'elsewhere', condition);
+      for (const change of [replace, remove, move])
+        await expect(change()).rejects.toEqual(code('file_secret'));
+    }
+    expect(await readdir(folder)).toEqual(['secret']);
+    await secretive.delete('secret', { ifMatch: '*' });
+  });
+
+  test('that are being written are told to nobody, and what was left of one goes with the next change', async () => {
+    const aside = '.secbox-change';
+    const pieces = async function* () {
+      yield Buffer.from('half');
+      expect((await files.list({ limit: 10 })).files).toEqual([]);
+      expect((await files.search({ text: 'half' })).matches).toEqual([]);
+      await expect(files.readText(aside)).rejects.toEqual(code('invalid_path'));
+      expect((await readdir(folder)).sort()).toEqual([aside, 'a']);
+      yield Buffer.from(' of it');
+    };
+    await files.write('a/f', pieces(), { mostBytes: 100 });
+    expect((await files.readText('a/f')).text).toBe('half of it');
+    const changes = [() => put('a/g', 'x'), () => files.move('a/g', 'b'), () => files.delete('b')];
+    for (const change of changes) {
+      await writeFile(join(folder, aside), 'left by a server that was killed');
+      await change();
+      expect(await readdir(folder)).not.toContain(aside);
+    }
+    await put(`a/${aside}`, 'not in the way');
+    expect((await files.list({ limit: 10 })).files).toHaveLength(2);
+    for (const path of [aside, `${aside}/f`]) await expect(async () => put(path, 'x')).rejects.toThrow(/own/);
   });
 
   test('that are links, as leaf or on the way, are refused, and nothing is made outside (cases 3, 4)', async () => {

@@ -1,14 +1,14 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { SecboxError } from '@secbox/contracts';
+import { asideName, createAside, pathBesideAside as pathOf } from './change-aside.js';
 import { hashFile, sha256Of } from './content-hashes.js';
 import { Directory, isErrno, type Owner, within } from './directory.js';
 import { listFolder, type Listing, type ListingPage } from './folder-listing.js';
-import { inParentOf, pathError } from './folder-walk.js';
+import { inParentOf, pathError, type Step } from './folder-walk.js';
 import { type LineRange, readLines, replaceLines } from './line-range.js';
 import type { OpenFile } from './open-file.js';
 import type { RelativePath } from './relative-path.js';
-import { parseRelativePath } from './relative-path.js';
 import { type SearchAnswer, type SearchedFile, type SearchQuery, searchText } from './search-text.js';
 import { textOf } from './utf8-text.js';
 
@@ -45,6 +45,15 @@ export interface WrittenFile {
   readonly bytes: number;
   readonly etag: string;
   readonly created: boolean;
+}
+
+/** Gets the folder that the path's last name is in, and the one that all is below. */
+type Change<T> = (folder: Directory, name: string, root: Directory) => T | Promise<T>;
+
+interface FilePlace {
+  readonly root: Directory;
+  readonly folder: Directory;
+  readonly name: string;
 }
 
 /** What is read or edited in one piece. */
@@ -127,17 +136,14 @@ export class FolderFiles {
     content: AsyncIterable<Buffer> | Iterable<Buffer>,
     options: FileWrite,
   ): Promise<WrittenFile> {
-    const at = parseRelativePath(path, 'path');
-    return this.#at(
-      at,
-      async (folder, name) => {
-        const before = await this.#before(folder, name, at, options);
-        const executable = options.executable ?? before?.executable ?? false;
-        const facts = await this.#put(folder, name, content, executable, options.mostBytes);
-        return { path: at.join('/'), ...facts, created: before === undefined };
-      },
-      this.#make,
-    );
+    const at = pathOf(path, 'path');
+    const use: Change<WrittenFile> = async (folder, name, root) => {
+      const before = await this.#before(folder, name, at, options);
+      const executable = options.executable ?? before?.executable ?? false;
+      const facts = await this.#put({ root, folder, name }, content, executable, options.mostBytes);
+      return { path: at.join('/'), ...facts, created: before === undefined };
+    };
+    return this.#change(at, use, options.ifMatch === undefined ? this.#make : openFor(at));
   }
 
   /** All of a file, or some of its lines, by text. */
@@ -154,8 +160,8 @@ export class FolderFiles {
 
   /** A file, a folder with all in it, or whatever else a program put there. */
   delete(path: string, precondition: FilePrecondition = {}): Promise<void> {
-    const at = parseRelativePath(path, 'path');
-    return this.#at(at, async (folder, name) => {
+    const at = pathOf(path, 'path');
+    return this.#change(at, async (folder, name) => {
       const stats = folder.stat(name);
       if (precondition.ifMatch !== undefined) await this.#before(folder, name, at, precondition, stats);
       await folder.remove(name);
@@ -164,13 +170,13 @@ export class FolderFiles {
 
   /** A file or a folder, to where there is nothing. */
   move(from: string, to: string, precondition: FilePrecondition = {}): Promise<void> {
-    const [source, target] = [parseRelativePath(from, 'from'), parseRelativePath(to, 'to')];
+    const [source, target] = [pathOf(from, 'from'), pathOf(to, 'to')];
     if (target.length >= source.length && source.every((component, at) => target[at] === component)) {
       throw new SecboxError('invalid_path', 'to: a folder cannot be moved into itself.', {
         details: { from, to },
       });
     }
-    return this.#at(source, async (folder, name) => {
+    return this.#change(source, async (folder, name) => {
       const stats = folder.stat(name);
       if (!stats.isFile() && !stats.isDirectory()) throw notRegular(source);
       if (precondition.ifMatch !== undefined) await this.#before(folder, name, source, precondition, stats);
@@ -185,7 +191,7 @@ export class FolderFiles {
     });
   }
 
-  readonly #make = (parent: Directory, name: string): Directory => {
+  readonly #make: Step = (parent, name) => {
     try {
       return parent.openDirectory(name);
     } catch (error) {
@@ -194,13 +200,20 @@ export class FolderFiles {
     }
   };
 
-  async #at<T>(
-    path: RelativePath,
-    use: (folder: Directory, name: string) => T | Promise<T>,
-    step?: (parent: Directory, name: string) => Directory,
-  ): Promise<T> {
+  /** Changes are kept apart: what one lies aside as now was left by a server that was killed. */
+  #change<T>(path: RelativePath, use: Change<T>, step?: Step): Promise<T> {
+    const changing = async (folder: Directory, name: string, root: Directory): Promise<T> => {
+      await root.remove(asideName);
+      return use(folder, name, root);
+    };
+    return this.#at(path, changing, step);
+  }
+
+  async #at<T>(path: RelativePath, use: Change<T>, step?: Step): Promise<T> {
     try {
-      return await this.#inside((root) => inParentOf(path, root, use, step));
+      return await this.#inside((root) =>
+        inParentOf(path, root, (folder, name) => use(folder, name, root), step),
+      );
     } catch (error) {
       throw pathError(error, path);
     }
@@ -221,29 +234,19 @@ export class FolderFiles {
     const stats = known ?? statIfThere(folder, name);
     if (stats?.isDirectory() === true) throw inTheWay(path);
     if (stats && !stats.isFile()) throw notRegular(path);
-    const etag = stats && ifMatch !== undefined && ifMatch !== '*' ? etagAt(folder, name, path) : undefined;
-    const isOther = ifMatch !== undefined && (!stats || (ifMatch !== '*' && ifMatch !== (await etag)));
-    if (isOther || (stats && ifAbsent === true)) {
-      throw new SecboxError(
-        'file_changed',
-        `The file ${path.join('/')} is not what the change begins from.`,
-        {
-          details: { path: path.join('/'), etag: stats ? await etagAt(folder, name, path) : null },
-        },
-      );
-    }
+    const etag = () => this.#etagAt(folder, name, path);
+    const isOther = ifMatch !== undefined && (!stats || (ifMatch !== '*' && ifMatch !== (await etag())));
+    if (isOther || (stats && ifAbsent === true)) throw changed(path, stats ? await etag() : null);
     return stats && { executable: (stats.mode & 0o100) !== 0 };
   }
 
   async #put(
-    folder: Directory,
-    name: string,
+    { root, folder, name }: FilePlace,
     content: AsyncIterable<Buffer> | Iterable<Buffer>,
     executable: boolean,
     mostBytes: number,
   ): Promise<{ readonly bytes: number; readonly etag: string }> {
-    const aside = `.${randomUUID()}.part`;
-    const file = folder.createFile(aside, executable ? 0o755 : 0o644);
+    const file = createAside(root, executable ? 0o755 : 0o644);
     const digest = createHash('sha256');
     let bytes = 0;
     try {
@@ -256,11 +259,11 @@ export class FolderFiles {
       }
       await file.sync();
       const etag = bytes <= largestText ? digest.digest('hex') : statEtag(file);
-      folder.rename(aside, folder, name);
+      root.rename(asideName, folder, name);
       await folder.sync();
       return { bytes, etag };
     } catch (error) {
-      await folder.remove(aside);
+      await root.remove(asideName);
       throw error;
     } finally {
       file.close();
@@ -268,17 +271,29 @@ export class FolderFiles {
   }
 
   #openFile(path: string): Promise<OpenFile> {
-    const at = parseRelativePath(path, 'path');
-    return this.#at(at, (folder, name) => {
-      const file = openRegular(folder, name, at);
-      try {
-        this.#checkReadable?.(file.stat());
-        return file;
-      } catch (error) {
-        file.close();
-        throw error;
-      }
-    });
+    const at = pathOf(path, 'path');
+    return this.#at(at, (folder, name) => this.#openReadable(folder, name, at));
+  }
+
+  #openReadable(folder: Directory, name: string, path: RelativePath): OpenFile {
+    const file = openRegular(folder, name, path);
+    try {
+      this.#checkReadable?.(file.stat());
+      return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  /** An etag tells of the content, so that it is for those only who may read that. */
+  async #etagAt(folder: Directory, name: string, path: RelativePath): Promise<string> {
+    const file = this.#openReadable(folder, name, path);
+    try {
+      return await etagOf(file);
+    } finally {
+      file.close();
+    }
   }
 
   /** Nothing of one that is not there. */
@@ -322,13 +337,15 @@ function statIfThere(folder: Directory, name: string): Stats | undefined {
   }
 }
 
-async function etagAt(folder: Directory, name: string, path: RelativePath): Promise<string> {
-  const file = openRegular(folder, name, path);
-  try {
-    return await etagOf(file);
-  } finally {
-    file.close();
-  }
+/** Makes no folders for a file that has to be there already. */
+function openFor(path: RelativePath): Step {
+  return (parent, name) => {
+    try {
+      return parent.openDirectory(name);
+    } catch (error) {
+      throw isErrno(error, 'ENOENT') ? changed(path, null) : error;
+    }
+  };
 }
 
 /** The hash of the content; of a large file what the file system says of it, as nobody waits for gigabytes to be read. */
@@ -347,6 +364,13 @@ async function wholeOf(file: OpenFile, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   if (bytes > 0) for await (const chunk of file.chunks({ start: 0, end: bytes - 1 })) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+function changed(path: RelativePath, etag: string | null): SecboxError {
+  const at = path.join('/');
+  return new SecboxError('file_changed', `The file ${at} is not what the change begins from.`, {
+    details: { path: at, etag },
+  });
 }
 
 function tooLarge(most: number): SecboxError {

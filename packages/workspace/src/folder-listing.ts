@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { SecboxError } from '@secbox/contracts';
+import { asideName } from './change-aside.js';
 import { isErrno, within, type Directory } from './directory.js';
 import { parseRelativePath } from './relative-path.js';
 
@@ -39,7 +40,7 @@ export async function listFolder(root: Directory, { after, limit }: ListingPage)
       entries += 1;
       if (entries > mostEntries) throw tooMany();
       const path = kind === 'other' ? undefined : nameable(above, name);
-      if (path === undefined) continue;
+      if (path === undefined || path === asideName) continue;
       if (kind === 'file' && !(page.wants(path) && isAfter(path))) continue;
       const stats = kind === 'directory' ? undefined : statOf(folder, name);
       if (kind === 'directory' || stats?.isDirectory() === true) {

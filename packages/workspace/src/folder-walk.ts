@@ -2,7 +2,8 @@ import { SecboxError } from '@secbox/contracts';
 import { isErrno, type Directory } from './directory.js';
 import type { RelativePath } from './relative-path.js';
 
-type Step = (parent: Directory, name: string) => Directory;
+/** Goes from a folder into one of its own. */
+export type Step = (parent: Directory, name: string) => Directory;
 
 const open: Step = (parent, name) => parent.openDirectory(name);
 
