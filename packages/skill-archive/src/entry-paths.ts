@@ -1,6 +1,6 @@
 import { SecboxError } from '@secbox/contracts';
-import { parseRelativePath } from '@secbox/workspace';
 import { type ArchiveLimits, invalidArchive, tooLarge } from './archive-limits.js';
+import { parseSkillPath } from './skill-path.js';
 import type { ZipEntry } from './zip-directory.js';
 
 /** A file or folder that will be made, by the components of its path in the archive. */
@@ -46,7 +46,7 @@ function placeEntry(entry: ZipEntry, name: string, limits: ArchiveLimits): Place
 
 function componentsOf(text: string, name: string): readonly string[] {
   try {
-    return parseRelativePath(text, 'entry');
+    return parseSkillPath(text, 'entry');
   } catch (error) {
     if (!(error instanceof SecboxError)) throw error;
     throw invalidArchive(error.message.replace(/^entry: /, '').replace(/\.$/, ''), name);

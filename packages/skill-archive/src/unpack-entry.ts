@@ -183,7 +183,7 @@ async function unpackFlowing(
   const write = async (pieces: AsyncIterable<Buffer>) => {
     for await (const piece of pieces) {
       content.take(piece);
-      await file.write(piece);
+      await file.writeFile(piece);
     }
   };
   const packed = piecesOf(archive, start, entry.packedBytes);

@@ -142,6 +142,11 @@ describe('case 13: bombs', () => {
       /too deep/,
       'archive_too_large',
     ));
+  test('of paths', () => {
+    const at = (bytes: number) => `s/${`${'d'.repeat(249)}/`.repeat(11)}${'x'.repeat(bytes - 2752)}`;
+    expect(at(3_000)).toHaveLength(3_000);
+    return expectPartRefused({ name: at(3_001), content: 'x' }, /at most 3000 bytes/);
+  });
 });
 
 describe('case 14: sizes that lie', () => {

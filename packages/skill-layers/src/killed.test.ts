@@ -204,6 +204,32 @@ describe('killed at any step', () => {
   });
 });
 
+test('restoring a general sandbox, killed at any step: it is in its place or in the trash, and is restored again', async () => {
+  const user = userOf('u1');
+  let now = new Date('2026-01-01T00:00:00Z');
+  for (let step = 0; ; step += 1) {
+    now = new Date('2026-01-01T00:00:00Z');
+    const fixture = await LayersFixture.make({ now: () => now });
+    try {
+      await fixture.layers.withSandbox(user, (folder) => writeFile(join(folder, 'f'), 'mine'));
+      now = new Date('2026-01-03T00:00:00Z');
+      expect(await fixture.layers.cleanUpIdle()).toMatchObject({ trashed: 1 });
+      const [item] = await fixture.layers.trash(user);
+      const restore = () => fixture.layers.restoreFromTrash(user, item?.id ?? '');
+      const { reached } = await freezeAt(fixture, step);
+      const done = restore().then(() => 'done' as const);
+      const outcome = await Promise.race([done, reached.then(() => 'killed' as const)]);
+      await fixture.reopen({ now: () => now });
+      if ((await fixture.layers.trash(user)).length > 0) await restore();
+      expect(await fixture.read('sandbox/u1/agent/f')).toBe('mine');
+      expect(await fixture.layers.trash(user)).toEqual([]);
+      if (outcome === 'done') break;
+    } finally {
+      await fixture.remove();
+    }
+  }
+});
+
 test('an exec that was begun before the kill is as if it had never been', async () => {
   const fixture = await LayersFixture.make();
   try {

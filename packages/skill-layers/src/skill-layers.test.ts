@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Directory, within } from '@secbox/workspace';
 import { at, LayersFixture, userOf } from './testing/layers-fixture.js';
 
 const skill = {
@@ -27,6 +31,16 @@ async function baselineNew(content: string): Promise<void> {
   await fixture.layers.editFile(author, 'main.py', content);
   await fixture.layers.baseline(author, 'author');
 }
+
+const changing = `
+  const { mkdirSync, rmSync, writeFileSync } = require('node:fs');
+  const { folder, times } = require('node:worker_threads').workerData;
+  for (let n = 0; n < times; n += 1) {
+    mkdirSync(folder);
+    for (let file = 0; file < 20; file += 1) writeFileSync(folder + '/' + file, 'x');
+    rmSync(folder, { recursive: true });
+  }
+`;
 
 describe('a user', () => {
   test('is pinned at first touch, in one file, with nothing copied', async () => {
@@ -449,8 +463,54 @@ test('whoever is in a general sandbox holds nobody up, and keeps it', async () =
   const restoring = () => fixture.layers.restoreFromTrash(at('u2'), item?.id ?? '');
   await expect(restoring()).rejects.toEqual(code('project_in_use'));
   again();
+  const stamp = fixture.layers.sandboxStamp(at('u2'));
   await restoring();
+  expect(fixture.layers.sandboxStamp(at('u2'))).not.toBe(stamp);
   expect(await fixture.read('sandbox/u2/agent/f')).toBe('f');
+});
+
+test('paths are far shorter than the system takes: a longer one is refused, and told of an exec', async () => {
+  const deep = (folders: number) => Array.from({ length: folders }, () => 'd'.repeat(200));
+  const longest = [...deep(14), 'f'.repeat(186)].join('/');
+  expect(longest).toHaveLength(3_000);
+  await expect(async () => fixture.layers.editFile(place, `${longest}f`, 'x')).rejects.toThrow(/3000 bytes/);
+  await fixture.layers.editFile(place, longest, 'x');
+  await fixture.layers.editFile(place, 'e/x', 'x');
+  await expect(fixture.layers.moveFile(place, 'e', [...deep(14), 'f'.repeat(185)].join('/'))).rejects.toEqual(
+    code('invalid_path'),
+  );
+  const effects = await fixture.exec(place, async (folder) => {
+    await writeFile(join(folder, 'made'), 'x');
+    let inner = Directory.open(folder);
+    for (const name of deep(15)) {
+      const outer = inner;
+      inner = outer.makeDirectory(name, 0o755);
+      outer.close();
+    }
+    await within(inner, (last) => last.writeFile('f', 0o644, 'x'));
+  });
+  const skipped = [{ path: deep(15).join('/'), kind: 'too_deep' }];
+  expect(effects).toMatchObject({ kept: true, added: [{ path: 'made' }], skipped });
+  await fixture.layers.baseline(place, null);
+  await fixture.layers.deleteFile(place, longest);
+  await fixture.layers.deleteSkill(place);
+  expect(await fixture.layers.trash(place)).toHaveLength(1);
+});
+
+test('the global pack stays while an operator moves files in and out of it', async () => {
+  const pack = join(fixture.root, 'skill-creator');
+  await mkdir(pack);
+  await writeFile(join(pack, 'SKILL.md'), '# Creator');
+  const workerData = { folder: join(pack, 'lib'), times: 500 };
+  const worker = new Worker(changing, { eval: true, workerData });
+  const state = { over: false };
+  const changed = once(worker, 'exit').finally(() => (state.over = true));
+  while (!state.over) {
+    const paths = (await fixture.layers.files(at('u1', 'skill-creator'))).map(({ path }) => path);
+    expect(paths).toContain('SKILL.md');
+    await setImmediate();
+  }
+  await changed;
 });
 
 test('the global pack stands before a skill of its name, for everybody', async () => {

@@ -326,7 +326,7 @@ export class SkillLayers {
     return this.#execs.begin(place, execId, options);
   }
 
-  /** Another one whenever an exec may have changed the general sandbox; undefined while one is in it. */
+  /** Another one whenever an exec, or the trash, may have changed the general sandbox; undefined while an exec is in it. */
   sandboxStamp(user: UserPlace): number | undefined {
     return this.#sandboxes.stampOf(user);
   }

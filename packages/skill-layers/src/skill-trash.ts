@@ -48,13 +48,13 @@ export class SkillTrash {
   readonly #stores: LayerStores;
   readonly #views: SkillViews;
   readonly #generations: Generations;
-  readonly #sandboxes: Pick<SandboxHolds, 'isBusy'>;
+  readonly #sandboxes: Pick<SandboxHolds, 'isBusy' | 'forgetStamp'>;
 
   constructor(
     stores: LayerStores,
     views: SkillViews,
     generations: Generations,
-    sandboxes: Pick<SandboxHolds, 'isBusy'>,
+    sandboxes: Pick<SandboxHolds, 'isBusy' | 'forgetStamp'>,
   ) {
     this.#stores = stores;
     this.#views = views;
@@ -251,8 +251,11 @@ export class SkillTrash {
       await rename(join(this.#folderOf(user, id), filesName), sandbox);
     } catch (error) {
       if (isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw exists('sandbox');
-      throw error;
+      // A server that was killed had put it back, and not come to forgetting the entry.
+      if (!isErrno(error, 'ENOENT')) throw error;
     }
+    // What was known of its size is that of another folder.
+    this.#sandboxes.forgetStamp(user);
   }
 }
 

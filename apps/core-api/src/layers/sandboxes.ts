@@ -92,7 +92,7 @@ async function receive(path: string, content: AsyncIterable<Buffer>, mostBytes: 
           details: { most: mostBytes },
         });
       }
-      await file.write(piece);
+      await file.writeFile(piece);
     }
     return bytes;
   } finally {

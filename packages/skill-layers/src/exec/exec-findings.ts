@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { refuseProtected } from '@secbox/command-guard';
 import { SecboxError } from '@secbox/contracts';
-import { type Directory, hashFile, isErrno, parseRelativePath } from '@secbox/workspace';
+import { longestSkillPath, parseSkillPath } from '@secbox/skill-archive';
+import { type Directory, hashFile, isErrno } from '@secbox/workspace';
 import type { BigIntStats } from 'node:fs';
 import type { NewContent } from '../store/generations.js';
 import type { DurableFiles } from '../store/durable-files.js';
@@ -71,10 +72,11 @@ export class ExecFindings {
     this.assertFew(0);
     try {
       const path = above + utf8.decode(name);
-      parseRelativePath(path, 'path');
+      parseSkillPath(path, 'path');
       return path;
     } catch {
-      const deep = above.split('/').length > 32;
+      const bytes = Buffer.byteLength(above) + name.length;
+      const deep = above.split('/').length > 32 || bytes > longestSkillPath;
       this.skip(above + name.toString('latin1'), deep ? 'too_deep' : 'name');
       return undefined;
     }

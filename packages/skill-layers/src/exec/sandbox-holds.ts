@@ -27,6 +27,11 @@ export class SandboxHolds {
     return this.#held.has(keyOf(user));
   }
 
+  /** For when another folder has taken its place. */
+  forgetStamp(user: UserPlace): void {
+    this.#stamps.delete(keyOf(user));
+  }
+
   /** The same for as long as no exec comes; undefined while one is there. */
   stampOf(user: UserPlace): number | undefined {
     const key = keyOf(user);

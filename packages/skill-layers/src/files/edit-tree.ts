@@ -1,4 +1,5 @@
 import { SecboxError } from '@secbox/contracts';
+import { pathOf } from './readable-skill.js';
 import { type FileEntry, foldersAbove, isBelow, isFolder, type Tree, treeOf } from '../tree/tree.js';
 
 /** The tree with that file, in place of one of that name. */
@@ -29,7 +30,7 @@ export function withMoved(tree: Tree, from: string, to: string): Tree | undefine
   }
   if (tree.files.has(to) || isFolder(tree, to)) throw inTheWay(to, tree.files.has(to) ? 'file' : 'folder');
   for (const folder of foldersAbove(to)) if (rest.files.has(folder)) throw inTheWay(folder, 'file');
-  const moved = (path: string) => to + path.slice(from.length);
+  const moved = (path: string) => pathOf(to + path.slice(from.length), 'to');
   const files = new Map(rest.files);
   const folders = new Set(rest.folders);
   for (const [path, entry] of tree.files)

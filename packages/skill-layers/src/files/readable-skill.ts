@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { SecboxError } from '@secbox/contracts';
-import { type ByteSource, parseRelativePath, type SearchedFile } from '@secbox/workspace';
+import { parseSkillPath } from '@secbox/skill-archive';
+import type { ByteSource, SearchedFile } from '@secbox/workspace';
 import { type FileEntry, isFolder, sortedFiles, type Tree } from '../tree/tree.js';
 
 /** A tree with where its files lie: a user's view, a version, or the global pack. */
@@ -17,7 +18,7 @@ export interface OpenFile {
 
 /** A caller's path, as trees have it. */
 export function pathOf(text: string, field = 'path'): string {
-  return parseRelativePath(text, field).join('/');
+  return parseSkillPath(text, field).join('/');
 }
 
 export function entryAt({ tree }: ReadableSkill, path: string): FileEntry {

@@ -204,7 +204,7 @@ async function receive(
         });
       }
       digest.update(piece);
-      await file.write(piece);
+      await file.writeFile(piece);
     }
     await file.sync();
   } finally {
