@@ -4,10 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { compileService } from '../docker/setup/compile.mjs';
-import { runCommand } from '../docker/setup/failure.mjs';
+import { Failure, runCommand } from '../docker/setup/failure.mjs';
 import { prepareAll } from '../docker/setup/prepare.mjs';
 import { createProgress } from '../docker/setup/progress.mjs';
-import { runProgram } from '../docker/setup/run-program.mjs';
 import { engineEnvironment, mountsEnvironment } from '../docker/setup/serve.mjs';
 import { repositoryRoot } from '../docker/setup/settings.mjs';
 import { makeSkills, makeZip, TEXT_LINE, bigFile } from './layer-files.mjs';
@@ -18,17 +17,19 @@ import { tell } from './verdicts.mjs';
 /** @typedef {import('../packages/skill-layers/dist/index.js').SkillLayers} SkillLayers */
 /** @typedef {import('../packages/skill-layers/dist/index.js').SkillPlace} SkillPlace */
 
-const HELP = `Usage: npm run bench:layers -- [--execs] [--runs N] [--dir FOLDER] [--json FILE]
+const HELP = `Usage: npm run bench:layers -- [--only files|execs] [--runs N] [--dir FOLDER] [--json FILE]
 
-Skills as files: the first touch of an agent with 200 skills of 50 files,
-against copying them; a merged list of 10,000 files; an edit of one line of a
-1 MB file of the baseline; an upload of an archive of 50 MB with 2,000 files,
-against unzip; the status and the list of 200 skills. Needs the programs zip and unzip, and no engine. Exits
-with 1 when something takes longer than was promised.
+Skills as files. Exits with 1 when something takes longer than was promised.
 
-  --execs   instead: a warm command in a layered skill, against the same warm exec
-            in a project, alternating; needs an engine
+  files   the first touch of an agent with 200 skills of 50 files, against copying
+          them; a merged list of 10,000 files; an edit of one line of a 1 MB file of
+          the baseline; an upload of an archive of 50 MB with 2,000 files, against
+          unzip; the status and the list of 200 skills. Needs the programs zip and
+          unzip, and no engine
+  execs   a warm command in a layered skill, against the same warm exec in a
+          project, alternating; needs an engine
 `;
+const PARTS = ['files', 'execs'];
 
 const SKILLS = 200;
 const FILES = 50;
@@ -45,7 +46,7 @@ await runCommand(async (signal) => {
       runs: { type: 'string', default: '10' },
       dir: { type: 'string', default: os.tmpdir() },
       json: { type: 'string' },
-      execs: { type: 'boolean' },
+      only: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
@@ -53,22 +54,28 @@ await runCommand(async (signal) => {
     process.stdout.write(HELP);
     return 0;
   }
-  if (values.execs) {
-    const figures = await measureExecs(Number(values.runs), signal);
-    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
-    return tell(judgeLayers(figures.results));
+  const parts = values.only === undefined ? PARTS : [values.only];
+  if (parts.some((part) => !PARTS.includes(part))) {
+    throw new Failure(`--only takes ${PARTS.join(' or ')}.`, { exitCode: 2 });
   }
-  const tsc = path.join(repositoryRoot, 'node_modules/typescript/bin/tsc');
-  const { code, lines } = await runProgram(process.execPath, [tsc, '-b', 'packages/skill-layers'], {
-    cwd: repositoryRoot,
-    env: process.env,
-    signal,
-  });
-  if (code !== 0) throw new Error(`The sources do not compile.\n${lines.join('\n')}`);
+  const runs = Number(values.runs);
+  await compileService({ root: repositoryRoot, env: process.env, signal, say: () => undefined });
+  const files = parts.includes('files') ? await measureFiles(runs, values.dir) : undefined;
+  const execs = parts.includes('execs') ? await measureExecs(runs, signal) : undefined;
+  if (values.json !== undefined) {
+    writeFileSync(values.json, `${JSON.stringify({ files, execs }, null, 2)}\n`);
+  }
+  return tell(judgeLayers([...(files?.results ?? []), ...(execs?.results ?? [])]));
+});
+
+/**
+ * @param {number} runs
+ * @param {string} dir
+ */
+async function measureFiles(runs, dir) {
   const { SkillLayers } = await import('../packages/skill-layers/dist/index.js');
   const contracts = await import('../packages/contracts/dist/index.js');
-  const root = realpathSync(mkdtempSync(path.join(values.dir, 'secbox-layers-')));
-  const runs = Number(values.runs);
+  const root = realpathSync(mkdtempSync(path.join(dir, 'secbox-layers-')));
   try {
     const product = path.join(root, 'product');
     mkdirSync(product);
@@ -108,13 +115,12 @@ await runCommand(async (signal) => {
       `${tableOf(results)}\nfirst touch wrote ${touch.bytes} bytes, and takes ${figures.touch_to_copy} of a full copy\n` +
         `upload has ${figures.unzip_to_upload} times the speed of unzip\n`,
     );
-    if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
     await layers.close();
-    return tell(judgeLayers(results));
+    return figures;
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
-});
+}
 
 /**
  * @param {number} runs
@@ -122,7 +128,6 @@ await runCommand(async (signal) => {
  */
 async function measureExecs(runs, signal) {
   const { env } = process;
-  await compileService({ root: repositoryRoot, env, signal, say: () => undefined });
   const progress = createProgress({ stream: process.stderr, env });
   const { endpoint, mountsProgram } = await prepareAll({ env, signal, progress });
   progress.close();

@@ -55,9 +55,12 @@ interface Answer {
   readonly data: unknown;
 }
 
+const doings = ['read', 'list', 'edit', 'sync', 'read', 'list', 'edit', 'execute'] as const;
+
 class Person {
   readonly #random: SeededRandom;
   readonly #url: string;
+  /** By what was done and the status of the answer. */
   readonly counts: Record<string, number> = {};
   #edits = 0;
   /** The last one that was said to be kept: a person does one thing after the other, so it is what is there. */
@@ -74,57 +77,48 @@ class Person {
 
   async work(until: number): Promise<void> {
     while (performance.now() < until) {
-      const doing = this.#random.pick([
-        'read',
-        'list',
-        'edit',
-        'sync',
-        'read',
-        'list',
-        'edit',
-        'execute',
-      ] as const);
-      await this[doing]();
+      await this[this.#random.pick(doings)]();
       await sleep(this.#random.between(20, 300));
     }
   }
 
   async read(): Promise<void> {
-    const answer = await this.#call('GET', `shared/content?path=${this.#random.pick(parts)}.txt`);
+    const answer = await this.#call('read', 'GET', `shared/content?path=${this.#random.pick(parts)}.txt`);
     if (answer) wordOf((answer.data as { content: string }).content);
     await this.readMine();
   }
 
   async list(): Promise<void> {
-    const answer = await this.#call('GET', 'shared/files');
+    const answer = await this.#call('list', 'GET', 'shared/files');
     const files = answer?.data as string[] | undefined;
     if (files) expect(files).toEqual(expect.arrayContaining(parts.map((part) => `${part}.txt`)));
-    const skills = (await this.#call('GET', 'list'))?.data as { id: string }[] | undefined;
+    const skills = (await this.#call('list', 'GET', 'list'))?.data as { id: string }[] | undefined;
     if (skills) expect(skills.map(({ id }) => id)).toEqual(['shared']);
   }
 
   async edit(): Promise<void> {
     this.#edits += 1;
     const word = `${this.name}-${this.#edits}`;
-    const answer = await this.#call('PUT', 'shared/edit?path=mine.txt', `${word}\n`.repeat(lines));
+    const answer = await this.#call('edit', 'PUT', 'shared/edit?path=mine.txt', `${word}\n`.repeat(lines));
     if (answer) this.#kept = word;
     await this.readMine();
   }
 
   async readMine(): Promise<void> {
     if (this.#kept === undefined) return;
-    const read = await this.#call('GET', 'shared/content?path=mine.txt');
+    const read = await this.#call('read', 'GET', 'shared/content?path=mine.txt');
     if (read) expect(wordOf((read.data as { content: string }).content)).toBe(this.#kept);
   }
 
   async sync(): Promise<void> {
-    await this.#call('POST', 'shared/sync?keep=mine');
+    await this.#call('sync', 'POST', 'shared/sync?keep=mine');
   }
 
   /** From inside, all parts are of one version, whatever the author does meanwhile. */
   async execute(): Promise<void> {
     const script = 'cat one.txt two.txt three.txt; echo done > made.txt';
-    const answer = await this.#call('POST', 'shared/execute?command=bash', JSON.stringify(['-c', script]), {
+    const args = JSON.stringify(['-c', script]);
+    const answer = await this.#call('execute', 'POST', 'shared/execute?command=bash', args, {
       'content-type': 'application/json',
     });
     if (!answer) return;
@@ -135,17 +129,18 @@ class Person {
     expect(new Set(seen).size).toBe(1);
   }
 
-  /** Publishes the next version: every part at once, or none. */
-  async publish(version: number): Promise<void> {
+  /** Publishes the next version: every part at once, or none. Whether it is the baseline now. */
+  async publish(version: number): Promise<boolean> {
     const files = Object.fromEntries(parts.map((part) => [`${part}.txt`, `v${version}\n`.repeat(lines)]));
     const form = new FormData();
     form.set('file', new Blob([zipOf('shared', { 'SKILL.md': '# Shared\n', ...files })]), 'shared.zip');
-    await this.#call('POST', 'upload', form);
-    await this.#call('POST', 'shared/baseline?force=true');
+    if (!(await this.#call('upload', 'POST', 'upload', form))) return false;
+    return (await this.#call('baseline', 'POST', 'shared/baseline?force=true')) !== undefined;
   }
 
   /** Undefined for what may be refused. */
   async #call(
+    doing: string,
     method: string,
     path: string,
     body?: string | FormData,
@@ -156,7 +151,8 @@ class Person {
       ...(body === undefined ? {} : { body, headers }),
     });
     const text = await response.text();
-    this.counts[response.status] = (this.counts[response.status] ?? 0) + 1;
+    const answered = `${doing} ${response.status}`;
+    this.counts[answered] = (this.counts[answered] ?? 0) + 1;
     if (response.status === 200) return JSON.parse(text) as Answer;
     const code = documented[response.status] && (JSON.parse(text) as { data: { code: string } }).data.code;
     if (code !== undefined && documented[response.status]?.includes(code)) return undefined;
@@ -175,22 +171,26 @@ test(
     const until = performance.now() + seconds * 1000;
     let versions = 0;
     const publishing = (async () => {
-      while (performance.now() < until) {
-        versions += 1;
-        await author.publish(versions);
-        await sleep(1000);
+      for (let number = 1; performance.now() < until; number += 1) {
+        const next = performance.now() + 1000;
+        if (await author.publish(number)) versions += 1;
+        await sleep(Math.max(0, next - performance.now()));
       }
     })();
     await Promise.all([publishing, ...persons.map((person) => person.work(until))]);
     for (const person of persons) await person.readMine();
-    expect(versions).toBeGreaterThan(1);
     const counts: Record<string, number> = {};
     for (const person of [...persons, author]) {
-      for (const [status, count] of Object.entries(person.counts))
-        counts[status] = (counts[status] ?? 0) + count;
+      for (const [answered, count] of Object.entries(person.counts))
+        counts[answered] = (counts[answered] ?? 0) + count;
     }
     if (process.env['SOAK_LAYERS_SECONDS'] !== undefined)
       process.stdout.write(`seed ${seed}: ${JSON.stringify(counts)}, ${versions} versions\n`);
+    // What is refused shows nothing: each was done, and commands all the time.
+    for (const doing of doings) expect(counts).toHaveProperty([`${doing} 200`]);
+    expect(counts['execute 200']).toBeGreaterThanOrEqual(seconds);
+    // In the first seconds everybody begins at once.
+    expect(versions).toBeGreaterThanOrEqual(seconds / 2 - 3);
 
     const execs = join(dataDir, 'workspace', 'product', 'skill', '.execs');
     for (let tries = 0; tries < 100 && (await readdir(execs)).length > 0; tries += 1) await sleep(100);
