@@ -38,7 +38,7 @@ async function mountedBy(mounts: Pick<HostMounts, 'disk'>, image: string, target
 }
 
 /** Whether a loop device has it, mounted wherever. */
-function isAttached(image: string): boolean {
+export function isAttached(image: string): boolean {
   return readdirSync('/sys/block')
     .filter((name) => name.startsWith('loop'))
     .some((name) => backingFile(name) === image);

@@ -10,6 +10,7 @@ import {
   rename,
   rm,
   stat,
+  statfs,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -85,6 +86,25 @@ whereDisksAre('with the mounts helper', () => {
     expect(await readFile(join(elsewhere, 'f'), 'utf8')).toBe('seen');
     execFileSync('umount', [elsewhere]);
     release();
+  });
+
+  test('one that is still attached elsewhere grows when it is not any more', async () => {
+    const elsewhere = join(root, 'elsewhere');
+    const image = join(place.folder, 'disk.img');
+    const mayGrowTo = async (size: number) => {
+      const release = await disks.hold(place, size);
+      const { blocks, bsize } = await statfs(place.mountPoint);
+      release();
+      expect(await disks.letGo(place)).toBe(true);
+      return blocks * bsize;
+    };
+    await mkdir(elsewhere);
+    const before = await mayGrowTo(bytes);
+    execFileSync('mount', ['-o', 'loop', image, elsewhere]);
+    expect(await mayGrowTo(2 * bytes)).toBe(before);
+    expect((await stat(image)).size).toBe(bytes);
+    execFileSync('umount', [elsewhere]);
+    expect(await mayGrowTo(2 * bytes)).toBeGreaterThan(1.5 * before);
   });
 
   test('one that cannot be mounted fails with the reason', async () => {

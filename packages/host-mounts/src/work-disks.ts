@@ -3,7 +3,7 @@ import { SecboxError } from '@secbox/contracts';
 import { isErrno, sandboxOwner } from '@secbox/workspace';
 import { fitImage } from './disk-image.js';
 import type { HostMounts } from './host-mounts.js';
-import { isMounted, mountImage, unmount } from './mount-image.js';
+import { isAttached, isMounted, mountImage, unmount } from './mount-image.js';
 import { mountPointsBelow } from './mount-table.js';
 import { imageOf, makeDisk, type DiskPlace } from './move-into-image.js';
 import { SpareImage } from './spare-image.js';
@@ -165,7 +165,8 @@ export class WorkDisks {
     const image = imageOf(place);
     if (!existsSync(image)) this.#makeSpareLater(bytes);
     await makeDisk(place, bytes, sandboxOwner, this.#spare);
-    await fitImage(image, bytes);
+    // A dying container's file system is not to be changed from below; who mounts it after that finds it fit.
+    if (!isAttached(image)) await fitImage(image, bytes);
     await mountImage(image, place.mountPoint, sandboxOwner, this.#mounts);
   }
 
