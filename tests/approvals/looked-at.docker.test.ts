@@ -48,10 +48,25 @@ test('a module among the inputs that python would load is looked at as its scrip
   expect(unseen.body['status']).toBe('awaiting_approval');
 });
 
+test('a module is looked at whatever hides that python runs, and where', async () => {
+  const inputs = [{ path: 'json.py', content: harmful }];
+  for (const script of [
+    'cd /workspace/inputs; pyth""on -c "import json"',
+    'p=pyth; cd /workspace/inputs; ${p}on -c "import json"',
+  ]) {
+    const held = await submit({ project_id: 'hidden', exec: shell(script), inputs });
+    expect(held.body['status']).toBe('awaiting_approval');
+    expect((await gate.see(String(held.body['exec_id']))).risk?.findings).toContainEqual(
+      expect.objectContaining({ file: '/workspace/inputs/json.py', line: 2 }),
+    );
+  }
+});
+
 test('a script that is exchanged between the look and its turn is looked at again, and not run', async () => {
   const project_id = 'exchanged';
-  const script = (content: string) => ({ project_id, inputs: [{ path: 'x.py', content }] });
-  const exec = python('/workspace/inputs/x.py');
+  // No module by its name, so that whoever only writes it is not asked for it.
+  const script = (content: string) => ({ project_id, inputs: [{ path: 'x', content }] });
+  const exec = python('/workspace/inputs/x');
   await submit({ ...script('print("harmless")\n'), exec: shell('true') });
   const running = await at({ project_id, exec: shell('sleep 4') });
   const writing = await at({ ...script(harmful), exec: shell('true') });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ApprovalNews } from '@secbox/approvals';
 import { startRunningService, type RunningService } from '../exec/running-service.js';
+import { startServer } from '../lifecycle/server-process.js';
 import { everything, gateOf, shell } from './gated-service.js';
 
 type Told = ApprovalNews & { readonly delivery: string };
@@ -123,4 +124,89 @@ test('case 74: what was to run is lost, decided or not: the word is void, and wh
     while (told().length === 0) await sleep(10);
     expect(told().map(({ told: { approval } }) => approval.state)).toEqual(['void']);
   }
+});
+
+test('case 74: killed between the word and the start: the next server runs it, once, if its inputs are still those', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'secbox-'));
+  const environment = { SECBOX_AUTH: 'keys', SECBOX_DATA_DIR: folder };
+  let server = await startServer(environment);
+  try {
+    const before = await gateOf({ url: server.url, dataDir: folder });
+    const script = 'cat /workspace/inputs/a >> /workspace/work/ran; cat /workspace/work/ran';
+    const projects = ['kept', 'changed'];
+    const ids = [];
+    for (const project_id of projects) {
+      await before.put({});
+      const inputs = [{ path: 'a', content: 'as it was\n' }];
+      // What runs keeps the project from whoever is approved.
+      const body = { project_id, exec: shell('sleep 60'), inputs };
+      const headers = { prefer: 'respond-async' };
+      const running = await before.call('/sandbox/execs', { key: before.keys.worker, body, headers });
+      const path = `/sandbox/execs/${String(running.body['exec_id'])}`;
+      while ((await before.call(path, { key: before.keys.worker })).body['status'] !== 'running')
+        await sleep(20);
+      await before.put({ approvals: everything });
+      const { exec_id: id } = await before.hold(script, { project_id });
+      expect((await before.decide(id, { decision: 'approve' })).status).toBe(200);
+      const { body: exec } = await before.call(`/sandbox/execs/${id}`, { key: before.keys.worker });
+      expect([exec['status'], exec['started_at']]).toEqual(['queued', null]);
+      ids.push(id);
+    }
+    await server.end('SIGKILL');
+    const input = join(folder, 'workspace/projects/changed/inputs/a');
+    // Not in place: what both projects brought is one content.
+    await rm(input);
+    await writeFile(input, 'as it was not\n');
+
+    server = await startServer(environment);
+    const after = await gateOf({ url: server.url, dataDir: folder });
+    const [kept = '', changed = ''] = ids;
+    expect(await after.end(kept)).toMatchObject({ status: 'succeeded', stdout: 'as it was\n' });
+    expect((await after.see(kept)).state).toBe('approved');
+    expect(await after.end(changed)).toMatchObject({ status: 'rejected', started_at: null, stdout: '' });
+    while ((await after.see(changed)).state !== 'void') await sleep(20);
+    // Neither is run again.
+    await server.end('SIGTERM');
+    server = await startServer(environment);
+    const later = await gateOf({ url: server.url, dataDir: folder });
+    await later.put({});
+    for (const project_id of projects) {
+      const exec = shell('cat /workspace/work/ran');
+      const { body } = await later.call('/sandbox/execs', {
+        key: later.keys.worker,
+        body: { project_id, exec },
+      });
+      expect(body['stdout']).toBe(project_id === 'kept' ? 'as it was\n' : '');
+    }
+    expect([(await later.see(kept)).state, (await later.see(changed)).state]).toEqual(['approved', 'void']);
+  } finally {
+    await server.end('SIGTERM');
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 120_000);
+
+test('a word is void after a restart where the server before ended the exec unstarted, and not the word', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'secbox-'));
+  service = await startRunningService({ SECBOX_AUTH: 'keys' }, folder);
+  const gate = await gateOf(service);
+  await gate.put({ approvals: everything });
+  const [rejected, cancelled] = [(await gate.hold('true')).exec_id, (await gate.hold('true')).exec_id];
+  await service.stop();
+  const database = new Sqlite(join(folder, 'secbox.db'));
+  database.prepare("update approvals set state = 'approved'").run();
+  const end = database.prepare(
+    "update sandbox_execs set status = ?, ended_at = created_at, error_reason = 'x' where exec_id = ?",
+  );
+  end.run('rejected', rejected);
+  end.run('cancelled', cancelled);
+  database.close();
+
+  service = await startRunningService({ SECBOX_AUTH: 'keys' }, folder);
+  const again = await gateOf(service);
+  expect([(await again.see(rejected)).state, (await again.see(cancelled)).state]).toEqual([
+    'void',
+    'approved',
+  ]);
+  const { body } = await again.call('/audit/events?type=approval_void', { key: again.keys.auditor });
+  expect(body['events']).toEqual([expect.objectContaining({ subject: rejected, details: { reason: 'x' } })]);
 });

@@ -121,6 +121,8 @@ describe('all that an input holds', () => {
 });
 
 describe('what cannot be seen', () => {
+  const work =
+    'What lies in /workspace/work: others may change it until this runs, and nobody sees what of it is run or loaded.';
   const withStdin = async (stdin: string, more: object = {}) => {
     const exec = { kind: 'shell', command: 'bash', args: ['-lc', 'sh'], stdin, ...more };
     const { exec_id: id } = await gate.hold('', { exec });
@@ -133,7 +135,7 @@ describe('what cannot be seen', () => {
     expect(plan).toMatchObject({
       stdin_bytes: stdin.length,
       stdin_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
-      unseen: ['What is sent on stdin (15 bytes): if it is run as code, nobody sees that code.'],
+      unseen: ['What is sent on stdin (15 bytes): if it is run as code, nobody sees that code.', work],
       sandbox_type: 'docker',
       user_id: null,
       agent_id: null,
@@ -144,7 +146,32 @@ describe('what cannot be seen', () => {
     const hashes = [await withStdin(stdin), await withStdin('other')].map(({ stdin_hash }) => stdin_hash);
     expect(hashes).toEqual([plan.stdin_hash, expect.not.stringContaining(String(plan.stdin_hash))]);
     const led = await withStdin('', { env: { PATH: '/workspace/work', TOKEN: 'x' } });
-    expect([led.stdin_hash, led.unseen]).toEqual([null, ['What PATH says, which may decide what runs.']]);
+    expect([led.stdin_hash, led.unseen]).toEqual([
+      null,
+      ['What PATH says, which may decide what runs.', work],
+    ]);
+  });
+
+  test('is told: that what lies in work may change until it runs, unless it is of this exec alone', async () => {
+    const script = (text: string) =>
+      fetch(`${gate.url}/projects/changing/files/work/file?path=x.py`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${gate.keys.worker}` },
+        body: text,
+      });
+    await gate.put({});
+    await service.run(gate.keys.worker, 'changing', 'true');
+    await gate.put({ approvals: everything });
+    expect((await script('print("harmless")\n')).status).toBe(200);
+    const { exec_id: id } = await gate.hold('python /workspace/work/x.py', { project_id: 'changing' });
+    expect((await gate.see(id)).plan.unseen).toEqual([work]);
+    expect((await script('print("exchanged")\n')).status).toBe(200);
+    await gate.decide(id, { decision: 'approve' });
+    expect(await gate.end(id)).toMatchObject({ status: 'succeeded', stdout: 'exchanged\n' });
+
+    const body = { language: 'python', code: 'import json' };
+    const alone = await gate.call('/run_code', { key: gate.keys.worker, body });
+    expect((await gate.see(String(alone.body['exec_id']))).plan.unseen).toEqual([]);
   });
 
   test('code on stdin that is too large to be looked at is held from any level on', async () => {

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ExecAnswer } from '@secbox/contracts';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { repositoryRoot } from '../../docker/setup/settings.mjs';
 import { startRunningService, type RunningService } from './running-service.js';
 
 let service: RunningService;
@@ -47,6 +51,26 @@ describe('Idempotency-Key', () => {
   test('a refused request leaves its key free', async () => {
     expect((await post('k', count, { policy_overrides: { memory_mb: 99_999 } })).status).toBe(403);
     expect((await post('k', count)).status).toBe(200);
+  });
+
+  test('a repeat is its exec also when its skill is gone', async () => {
+    const skills = await mkdtemp(join(tmpdir(), 'skills-'));
+    const known = async () => (await fetch(`${service.url}/skills/json.query`)).status;
+    try {
+      const skill = join(skills, 'json.query');
+      await cp(join(repositoryRoot, 'skills/json.query'), skill, { recursive: true });
+      await service.stop();
+      service = await startRunningService({ SECBOX_SKILLS_DIR: skills }, service.dataDir);
+      const first = await post('k', count, { skill_id: 'json.query' });
+      expect(first.status).toBe(200);
+      await rm(skill, { recursive: true });
+      while ((await known()) !== 404) await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(await post('k', count, { skill_id: 'json.query' })).toEqual(first);
+      expect((await post('k', 'true', { skill_id: 'json.query' })).status).toBe(422);
+      expect((await post('other', count, { skill_id: 'json.query' })).status).toBe(404);
+    } finally {
+      await rm(skills, { recursive: true });
+    }
   });
 
   test.each(['', 'a b', 'ü', 'x'.repeat(256)])('%j is not a key', async (key) => {

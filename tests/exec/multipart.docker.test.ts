@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
+import { putSandboxSettings } from '../disk/put-settings.js';
 import { startRunningService, type RunningService } from './running-service.js';
 
 let service: RunningService;
@@ -105,6 +106,22 @@ describe('a request of several parts', () => {
     expect(((await inJson.json()) as ExecAnswer).exec_id).toBe(first.body.exec_id);
     expect([other.status, other.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
     expect(await spool()).toEqual([]);
+  });
+
+  test('is its exec when it is repeated, also when the disk has no room by then', async () => {
+    const key = { 'idempotency-key': 'full' };
+    const send = (content: string, headers = key) =>
+      post(shell('cat /workspace/inputs/x', 'full'), [['inputs/x', content]], headers);
+    const first = await send('content');
+    await putSandboxSettings(service.url, { min_free_mb: 1_048_576 });
+    try {
+      expect((await send('other', { 'idempotency-key': 'new' })).body.error?.code).toBe('disk_full');
+      expect((await send('other')).body.error?.code).toBe('idempotency_key_reused');
+      expect((await send('content')).body.exec_id).toBe(first.body.exec_id);
+      expect(await spool()).toEqual([]);
+    } finally {
+      await putSandboxSettings(service.url, {});
+    }
   });
 
   test.each<[string, unknown, readonly Part[], number, string]>([

@@ -91,6 +91,7 @@ function countedApprovals(records: ApprovalRecords, ended: Counter): ApprovalRec
     find: (tenant, execId) => records.find(tenant, execId),
     list: (tenant, page) => records.list(tenant, page),
     pending: () => records.pending(),
+    givenInVain: () => records.givenInVain(),
     makeVoid: (execId, event, delivery) => records.makeVoid(execId, event, delivery),
     settle: async (execId, settlement, next, event, delivery) => {
       const won = await records.settle(execId, settlement, next, event, delivery);

@@ -231,6 +231,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     });
     const runner = new ExecRunner({
       ...parts,
+      listed: stores.audit,
       approvals,
       sandboxes,
       image,
@@ -273,12 +274,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     sweep.begin();
     closers.push(() => sweep.close());
 
+    const places = { ...parts, layers, runner, disk };
     const upkeep = new LayersUpkeep({
-      ...parts,
-      layers,
+      ...places,
       register,
-      runner,
-      disk,
       securityLog,
       settings: () => settings.get().settings.skills ?? {},
     });
@@ -336,7 +335,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         retention,
         layers,
         register,
-        projectAreas: new ProjectAreas({ workspace, runner, disk, layers, ...ownership }),
+        projectAreas: new ProjectAreas({ ...options, ...places, ...ownership, changes: stores.retention }),
         assertRoom: () => disk.assertRoom(),
         uploads: new UploadsAtOnce(),
         settings,

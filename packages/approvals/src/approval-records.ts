@@ -14,6 +14,12 @@ export type Settlement = Pick<
   'decided_by' | 'decided_through' | 'decided_at' | 'decision_reason'
 > & { readonly state: Exclude<ApprovalState, 'pending'> };
 
+export interface WordInVain {
+  readonly exec_id: ExecId;
+  readonly tenant: string;
+  readonly error_reason: string | null;
+}
+
 /** The part of the approval store that approvals need: each step in one transaction with its exec's row and its event. */
 export interface ApprovalRecords {
   insert(
@@ -44,4 +50,6 @@ export interface ApprovalRecords {
     },
   ): Promise<{ readonly items: readonly ApprovalSummary[]; readonly after: number | undefined }>;
   pending(): Promise<ApprovalSummary[]>;
+  /** Words for execs that ended without having started, though nobody cancelled them, and that are not void yet. */
+  givenInVain(): Promise<readonly WordInVain[]>;
 }

@@ -200,11 +200,13 @@ export class Approvals {
     if (isVoid) await this.#tell(tenant as TenantId, execId, delivery);
   }
 
-  /** Goes on with what waited when the server before ended; `held` are the execs that can still be run, `lost` those that cannot. */
-  async begin(held: ReadonlySet<ExecId>, lost: readonly ExecSubmission[] = []): Promise<void> {
-    // Also those that were approved, and had not begun.
-    for (const { tenant, exec_id: execId } of lost) await this.makeVoid(tenant, execId, whatIsLost);
-    for (const approval of await this.#options.records.pending()) {
+  /** Goes on with what waited when the server before ended; `held` are the execs that can still be run. */
+  async begin(held: ReadonlySet<ExecId>): Promise<void> {
+    const { records } = this.#options;
+    // Whichever server ended the exec may have ended itself before it could say so.
+    for (const { tenant, exec_id: execId, error_reason: reason } of await records.givenInVain())
+      await this.makeVoid(tenant, execId, reason ?? whatIsLost);
+    for (const approval of await records.pending()) {
       const { exec_id: execId, tenant } = approval;
       if (held.has(execId)) {
         this.#pending.set(execId, tenant);

@@ -14,8 +14,10 @@ export interface PendingDelivery {
 
 /** The part of the store that a webhook needs. */
 export interface WebhookDeliveries {
+  /** Those who are still to be told of something. */
+  tenants(): Promise<readonly string[]>;
   /** Oldest first. */
-  pending(limit: number): Promise<readonly PendingDelivery[]>;
+  pending(limit: number, tenant: string): Promise<readonly PendingDelivery[]>;
   postpone(delivery: string, tries: number, nextAt: string): Promise<void>;
   remove(delivery: string): Promise<void>;
   /** How many of what happened before then are given up. */

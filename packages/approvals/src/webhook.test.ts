@@ -1,13 +1,13 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApprovalSummary } from '@secbox/contracts';
+import { defaultTenant, parseTenantId, type ApprovalSummary } from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import { approvalsDatabase, type ApprovalsDatabase } from './testing/approvals-database.js';
-import { newsOf } from './webhook-deliveries.js';
+import { newsOf, type WebhookDeliveries } from './webhook-deliveries.js';
 import { Webhook, webhookKey, webhookSignature } from './webhook.js';
 
 interface Received {
@@ -58,11 +58,15 @@ const webhookTo = (
   now = () => new Date(),
   isOwn: (tenant: string) => boolean = () => false,
 ) => new Webhook({ url: to, isOwn, secret, deliveries: database.deliveries, logger, now, delaysMs });
+const acme = parseTenantId('acme');
 
 /** Tells of an exec that waits, as those who ask for approvals do. */
-async function announce(webhook: Webhook): Promise<{ approval: ApprovalSummary; delivery: string }> {
-  const delivery = webhook.newDelivery('default') ?? '';
-  const approval = await database.hold(delivery);
+async function announce(
+  webhook: Webhook,
+  tenant = defaultTenant,
+): Promise<{ approval: ApprovalSummary; delivery: string }> {
+  const delivery = webhook.newDelivery(tenant) ?? '';
+  const approval = await database.hold(delivery, new Date(), tenant);
   webhook.announce({ type: 'approval.requested', approval }, delivery);
   return { approval, delivery };
 }
@@ -185,6 +189,63 @@ test('the tries of both servers count together; what is older than a day is give
   await webhook.close();
   expect(received.map(({ headers }) => headers['secbox-delivery'])).toEqual(['tried']);
   expect(logged).toEqual(['webhook.given_up_old', 'webhook.given_up']);
+});
+
+describe('a tenant whose receiver is gone', () => {
+  /** Nothing is told to the tenant `default` before `isBack`; of each tenant two are under way at most. */
+  const crowded = (isBack: () => boolean, deliveries: WebhookDeliveries = database.deliveries) =>
+    new Webhook({
+      url: (tenant) => (tenant === acme || isBack() ? url : 'http://127.0.0.1:1/'),
+      isOwn: () => false,
+      secret,
+      deliveries,
+      logger,
+      now: () => new Date(),
+      delaysMs: Array.from({ length: 1000 }, () => 5),
+      mostUnderway: 2,
+    });
+  const told = () => received.map(({ headers }) => headers['secbox-delivery']);
+
+  test('keeps nobody else from hearing, and hears of everything when it is back', async () => {
+    let isBack = false;
+    const webhook = crowded(() => isBack);
+    const waiting = [];
+    for (let n = 0; n < 7; n += 1) waiting.push((await announce(webhook)).delivery);
+    const { delivery } = await announce(webhook, acme);
+    await until(1);
+    expect(told()).toEqual([delivery]);
+    isBack = true;
+    while ((await left()).length > 0) await sleep(5);
+    expect(new Set(told())).toEqual(new Set([delivery, ...waiting]));
+    await webhook.close();
+  });
+
+  test('is not in the way of others at the next start, and a database that fails once delays it', async () => {
+    let [resumed, isBack, failures] = [false, false, 1];
+    const failing: WebhookDeliveries = {
+      tenants: () => database.deliveries.tenants(),
+      pending: (limit, tenant) => database.deliveries.pending(limit, tenant),
+      postpone: (...to) => database.deliveries.postpone(...to),
+      remove: (delivery) => database.deliveries.remove(delivery),
+      dropOlder: async (before) => {
+        if (resumed && failures-- > 0) throw new Error('the disk is full');
+        return database.deliveries.dropOlder(before);
+      },
+    };
+    const names = ['1', '2', '3', '4', '5'];
+    for (const name of names) await database.hold(name);
+    await database.hold('of acme', new Date(), acme);
+    const webhook = crowded(() => isBack, failing);
+    await webhook.resume();
+    resumed = true;
+    await until(1);
+    expect(told()).toEqual(['of acme']);
+    isBack = true;
+    while ((await left()).length > 0) await sleep(5);
+    expect(new Set(told())).toEqual(new Set(['of acme', ...names]));
+    expect(logged).toContain('webhook.not_read');
+    await webhook.close();
+  });
 });
 
 test('a request that was decided meanwhile is told as it was', () => {

@@ -16,15 +16,16 @@ export interface WebhookOptions {
   /** How long to wait before each further try. */
   readonly delaysMs?: readonly number[];
   readonly answerMs?: number;
+  readonly mostUnderway?: number;
 }
 
 const usualDelaysMs = [1000, 5000, 25_000, 125_000, 625_000];
 const usualAnswerMs = 10_000;
-/** Past so many that are under way, further ones are dropped: whoever receives has been gone for long. */
-const mostUnderway = 1000;
-
-/** Older ones are given up when a server starts: whoever receives has long asked for what matters. */
+/** Of one tenant; further ones wait as they are written, so that nobody's receiver keeps others from hearing. */
+const usualMostUnderway = 1000;
+/** Older ones are given up when what is written is read: whoever receives has long asked for what matters. */
 const oldestMs = 24 * 3_600_000;
+const readAgainMs = 1000;
 
 /**
  * Tells a server of one's own what waits and what became of it: signed, and tried again until it is taken, also by the
@@ -33,8 +34,11 @@ const oldestMs = 24 * 3_600_000;
 export class Webhook implements ConfirmationService {
   readonly #options: WebhookOptions;
   readonly #closing = new AbortController();
-  /** By their names: what is told already is not begun again. */
-  readonly #underway = new Map<string, Promise<void>>();
+  /** Of each tenant, by their names: what is told already is not begun again. */
+  readonly #underway = new Map<string, Map<string, Promise<void>>>();
+  /** Tenants for whom more may be written than is under way. */
+  readonly #behind = new Set<string>();
+  readonly #catchingUp = new Set<Promise<void>>();
 
   constructor(options: WebhookOptions) {
     this.#options = options;
@@ -42,11 +46,8 @@ export class Webhook implements ConfirmationService {
 
   /** A name for what is to be told next; undefined where nobody is to be told. */
   newDelivery(tenant: string): string | undefined {
-    const { url, secret, logger } = this.#options;
-    if (url(tenant) === undefined || secret === undefined) return undefined;
-    if (this.#underway.size < mostUnderway) return randomUUID();
-    logger.warn('webhook.dropped', { underway: this.#underway.size });
-    return undefined;
+    const { url, secret } = this.#options;
+    return url(tenant) === undefined || secret === undefined ? undefined : randomUUID();
   }
 
   announce({ type, approval }: ApprovalNews, delivery?: string): void {
@@ -56,30 +57,75 @@ export class Webhook implements ConfirmationService {
 
   /** Goes on with what the server before left behind. */
   async resume(): Promise<void> {
-    const { url, deliveries, logger, now } = this.#options;
-    const dropped = await deliveries.dropOlder(new Date(now().getTime() - oldestMs).toISOString());
-    if (dropped > 0) logger.error('webhook.given_up_old', { deliveries: dropped });
-    for (const pending of await deliveries.pending(mostUnderway)) {
-      if (url(pending.approval.tenant) !== undefined) this.#begin(pending);
+    const { url, deliveries } = this.#options;
+    await this.#dropOld();
+    for (const tenant of await deliveries.tenants()) {
+      if (url(tenant) === undefined) continue;
+      await this.#beginWritten(tenant);
     }
   }
 
   /** What is not taken by now is left to the next server. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#underway.values());
+    await Promise.all([...this.#underway.values()].flatMap((underway) => [...underway.values()]));
+    await Promise.all(this.#catchingUp);
   }
 
   #begin(pending: PendingDelivery): void {
-    const { secret, logger } = this.#options;
-    if (secret === undefined || this.#closing.signal.aborted || this.#underway.has(pending.delivery)) return;
+    const { secret, logger, mostUnderway = usualMostUnderway } = this.#options;
+    const { delivery, approval } = pending;
+    const { tenant } = approval;
+    const underway = this.#underway.get(tenant) ?? new Map<string, Promise<void>>();
+    if (secret === undefined || this.#closing.signal.aborted || underway.has(delivery)) return;
+    if (underway.size >= mostUnderway) {
+      this.#behind.add(tenant);
+      return;
+    }
     const delivering = this.#deliver(pending, secret)
       .catch((error: unknown) => {
         // Its row is still there: it is told again rather than lost.
-        logger.warn('webhook.not_noted', { delivery: pending.delivery, error });
+        logger.warn('webhook.not_noted', { delivery, error });
       })
-      .finally(() => this.#underway.delete(pending.delivery));
-    this.#underway.set(pending.delivery, delivering);
+      .finally(() => {
+        underway.delete(delivery);
+        if (underway.size === 0) this.#underway.delete(tenant);
+        if (underway.size <= mostUnderway / 2 && this.#behind.delete(tenant)) this.#catchUp(tenant);
+      });
+    underway.set(delivery, delivering);
+    this.#underway.set(tenant, underway);
+  }
+
+  #catchUp(tenant: string): void {
+    const catchingUp = this.#beginSurely(tenant).finally(() => this.#catchingUp.delete(catchingUp));
+    this.#catchingUp.add(catchingUp);
+  }
+
+  async #beginSurely(tenant: string): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#dropOld();
+        await this.#beginWritten(tenant);
+        return;
+      } catch (error) {
+        this.#options.logger.warn('webhook.not_read', { tenant, error });
+      }
+      await this.#pause(readAgainMs);
+    }
+  }
+
+  /** The oldest of what is written for a tenant, as much as may be under way. */
+  async #beginWritten(tenant: string): Promise<void> {
+    const { deliveries, mostUnderway = usualMostUnderway } = this.#options;
+    const written = await deliveries.pending(mostUnderway, tenant);
+    for (const pending of written) this.#begin(pending);
+    if (written.length === mostUnderway) this.#behind.add(tenant);
+  }
+
+  async #dropOld(): Promise<void> {
+    const { deliveries, logger, now } = this.#options;
+    const dropped = await deliveries.dropOlder(new Date(now().getTime() - oldestMs).toISOString());
+    if (dropped > 0) logger.error('webhook.given_up_old', { deliveries: dropped });
   }
 
   async #deliver(pending: PendingDelivery, secret: string): Promise<void> {

@@ -5,8 +5,8 @@ import type { PolicyValues } from './policy-values.js';
 import { riskLevelNames, riskReportSchema, type RiskLevelName, type RiskReport } from './risk-level.js';
 
 /**
- * `withdrawn`: cancelled before anyone decided; `void`: what was to run is not what was shown any more, or is lost.
- * A request leaves `pending` once.
+ * `withdrawn`: cancelled before anyone decided; `void`: what was to run is not what was shown any more, is lost, or could
+ * not be started. A request leaves `pending` once.
  */
 export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'withdrawn', 'void'] as const;
 export type ApprovalState = (typeof approvalStates)[number];

@@ -7,7 +7,7 @@ import {
   type ExecSubmission,
 } from '@secbox/contracts';
 import { eventOf } from './access-stores.contract.js';
-import { submissionOf, type DatabasePlace } from './exec-store.contract.js';
+import { start, submissionOf, type DatabasePlace } from './exec-store.contract.js';
 import type { Database } from './open-database.js';
 
 export function approvalOf(submission: ExecSubmission, changes: Partial<Approval> = {}): Approval {
@@ -167,6 +167,28 @@ export function describeApprovalStore(name: string, makePlace: () => Promise<Dat
       await database.approvals.makeVoid(second.exec_id, eventOf('approval_void'));
       expect(await database.approvals.find(defaultTenant, second.exec_id)).toMatchObject({ state: 'denied' });
       expect((await events()).filter((type) => type === 'approval_void')).toHaveLength(1);
+    });
+
+    test('a word for what ended without a start is one in vain, until it is void; that of a cancelled one is not', async () => {
+      const ended = [];
+      for (const status of ['rejected', 'error', 'cancelled'] as const) {
+        const { exec_id: id } = await insert();
+        await database.approvals.settle(id, word('approved'), 'queued', eventOf('approval_decided'));
+        const end = neverRan(status, status, new Date('2024-05-01T10:30:00.000Z'));
+        await database.execs.finish(id, { ...end, evidence: { inputs: [], artifacts: [] } });
+        ended.push({ exec_id: id, tenant: defaultTenant, error_reason: status });
+      }
+      const denial = await insert();
+      await database.approvals.settle(denial.exec_id, word('denied'), denied, eventOf('approval_decided'));
+      const ran = await insert();
+      await database.approvals.settle(ran.exec_id, word('approved'), 'queued', eventOf('approval_decided'));
+      await database.execs.markRunning(ran.exec_id, start);
+      await database.execs.finish(ran.exec_id, { ...denied, evidence: { inputs: [], artifacts: [] } });
+      const [first, second] = ended;
+      expect(await database.approvals.givenInVain()).toEqual([first, second]);
+      await database.approvals.makeVoid(ran.exec_id, eventOf('approval_void'));
+      await database.approvals.makeVoid(ended[0]?.exec_id as Approval['exec_id'], eventOf('approval_void'));
+      expect(await database.approvals.givenInVain()).toEqual([second]);
     });
 
     test('they are listed newest first, by state, page by page; what waits oldest first', async () => {

@@ -37,3 +37,6 @@ select "seq", "exec_id", "tenant", "project_id", "skill_id", "requested_by", "re
 
 -- pending
 select "seq", "exec_id", "tenant", "project_id", "skill_id", "requested_by", "requested_at", "expires_at", "needed_because", "risk_level", "plan_hash", "state", "decided_by", "decided_through", "decided_at", "decision_reason" from "approvals" where "state" = ? order by "seq";
+
+-- givenInVain
+select "approvals"."exec_id", "approvals"."tenant", "execs"."error_reason" from "approvals" inner join "sandbox_execs" as "execs" on "execs"."exec_id" = "approvals"."exec_id" where "approvals"."state" = ? and "execs"."status" in (?, ?) and "execs"."started_at" is null order by "approvals"."seq";

@@ -1,4 +1,5 @@
 import {
+  parseExecId,
   SecboxError,
   type Approval,
   type ApprovalState,
@@ -172,6 +173,20 @@ export class ApprovalStore {
       .orderBy('seq')
       .execute();
     return rows.map(fromApprovalRow);
+  }
+
+  /** Words for execs that ended without having started, though nobody cancelled them, and that are not void yet. */
+  async givenInVain(): Promise<{ exec_id: ExecId; tenant: string; error_reason: string | null }[]> {
+    const rows = await this.#db
+      .selectFrom('approvals')
+      .innerJoin('sandbox_execs as execs', 'execs.exec_id', 'approvals.exec_id')
+      .select(['approvals.exec_id', 'approvals.tenant', 'execs.error_reason'])
+      .where('approvals.state', '=', 'approved')
+      .where('execs.status', 'in', ['rejected', 'error'])
+      .where('execs.started_at', 'is', null)
+      .orderBy('approvals.seq')
+      .execute();
+    return rows.map((row) => ({ ...row, exec_id: parseExecId(row.exec_id) }));
   }
 }
 

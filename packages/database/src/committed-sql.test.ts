@@ -140,6 +140,7 @@ const removing: Readonly<Record<string, (store: RetentionStore) => Promise<unkno
   'projects of a limited key': (store) =>
     store.projects({ ...limited, tenant: defaultTenant }, { limit: 50 }),
   lastUse: (store) => store.lastUse(project),
+  noteChange: (store) => store.noteChange(project, '2024-01-01', 'sha256'),
   beginRemoval: (store) => store.beginRemoval(project, 'project', tombstone),
   unfinishedRemovals: (store) => store.unfinishedRemovals(),
   endRemoval: (store) => store.endRemoval(removal, '2024-01-01'),
@@ -199,11 +200,14 @@ const agreeing: Readonly<Record<string, (store: ApprovalStore) => Promise<unknow
   list: (store) => store.list(defaultTenant, { limit: 50 }),
   'list of a state': (store) => store.list(defaultTenant, { state: 'pending', after: 1, limit: 50 }),
   pending: (store) => store.pending(),
+  givenInVain: (store) => store.givenInVain(),
 };
 
 const delivering: Readonly<Record<string, (store: DeliveryStore) => Promise<unknown>>> = {
   // The row it is answered is none, but the statement has been sent by then.
   pending: (store) => store.pending(50).catch(() => undefined),
+  'pending of a tenant': (store) => store.pending(50, 'default').catch(() => undefined),
+  tenants: (store) => store.tenants(),
   postpone: (store) => store.postpone('1', 2, '2024-01-01'),
   remove: (store) => store.remove('1'),
   dropOlder: (store) => store.dropOlder('2024-01-01'),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { defaultTenant, neverRan } from '@secbox/contracts';
+import { defaultTenant, neverRan, parseTenantId } from '@secbox/contracts';
 import { eventOf } from './access-stores.contract.js';
 import { approvalOf, word } from './approval-store.contract.js';
 import { submissionOf, type DatabasePlace } from './exec-store.contract.js';
@@ -19,8 +19,8 @@ export function describeDeliveryStore(name: string, makePlace: () => Promise<Dat
       await place.remove();
     });
 
-    const insert = async (delivery: string, at = '2024-05-01T10:00:00.000Z') => {
-      const submission = submissionOf();
+    const insert = async (delivery: string, at = '2024-05-01T10:00:00.000Z', tenant = defaultTenant) => {
+      const submission = { ...submissionOf(), tenant };
       const event = eventOf('approval_requested', { at });
       await database.approvals.insert(submission, [], approvalOf(submission), event, delivery);
       return submission.exec_id;
@@ -57,6 +57,23 @@ export function describeDeliveryStore(name: string, makePlace: () => Promise<Dat
         database.approvals.makeVoid(id, eventOf('approval_void'), delivery);
       expect([await makeVoid('first'), await makeVoid('second')]).toEqual([true, false]);
       expect((await names()).sort()).toEqual(['asked', 'first']);
+    });
+
+    test('what is to be told is found by whom it is for', async () => {
+      await insert('first');
+      await insert('second');
+      await insert('of acme', '2024-05-01T09:00:00.000Z', parseTenantId('acme'));
+      expect(await database.deliveries.tenants()).toEqual(['acme', 'default']);
+      const of = async (tenant: string, limit = 10) =>
+        (await database.deliveries.pending(limit, tenant)).map(({ delivery }) => delivery);
+      expect([await of('acme'), await of('default'), await of('default', 1), await of('other')]).toEqual([
+        ['of acme'],
+        ['first', 'second'],
+        ['first'],
+        [],
+      ]);
+      await database.deliveries.remove('of acme');
+      expect(await database.deliveries.tenants()).toEqual(['default']);
     });
 
     test('the oldest come first; one is put off, taken, or given up for its age', async () => {

@@ -32,13 +32,26 @@ export class DeliveryStore {
     this.#db = db;
   }
 
-  /** Oldest first. */
-  async pending(limit: number): Promise<readonly PendingDelivery[]> {
+  /** Those who are still to be told of something. */
+  async tenants(): Promise<string[]> {
+    const rows = await this.#db
+      .selectFrom('webhook_deliveries as told')
+      .innerJoin('approvals', 'approvals.exec_id', 'told.exec_id')
+      .select('approvals.tenant')
+      .distinct()
+      .orderBy('approvals.tenant')
+      .execute();
+    return rows.map(({ tenant }) => tenant);
+  }
+
+  /** Oldest first, of one tenant or of all. */
+  async pending(limit: number, tenant?: string): Promise<readonly PendingDelivery[]> {
     const rows = await this.#db
       .selectFrom('webhook_deliveries as told')
       .innerJoin('approvals', 'approvals.exec_id', 'told.exec_id')
       .select(['told.delivery', 'told.type', 'told.tries', 'told.next_at'])
       .select(summaryColumns.map((column) => `approvals.${column}` as const))
+      .$if(tenant !== undefined, (told) => told.where('approvals.tenant', '=', tenant ?? ''))
       .orderBy('told.created_at')
       .orderBy('told.delivery')
       .limit(limit)

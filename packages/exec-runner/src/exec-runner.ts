@@ -25,7 +25,7 @@ import { ProjectGate } from './project-gate.js';
 import { Planner, type RequestIdentity } from './planner.js';
 import { recordEnd } from './record-end.js';
 import { Recording, type RecordingOptions } from './recording.js';
-import { removeLater } from './remove-later.js';
+import { removeLater, removeSpoolLater } from './remove-later.js';
 import { runPlan, type PlanEnd } from './run-plan.js';
 import type { ExecRunnerOptions } from './runner-options.js';
 import type { Recovered } from './recover.js';
@@ -106,12 +106,13 @@ export class ExecRunner {
     return this.#underway.has(id) || this.#intakes.has(id) || this.#held?.has(id) === true;
   }
 
-  /** Receives the files of a request that is still to be submitted. */
-  openIntake(limits: IntakeLimits): Intake {
+  /** Receives the files of a request that is still to be submitted; keeps none of one that is to be a repeat. */
+  openIntake(limits: IntakeLimits, { isRepeat = false } = {}): Intake {
     const { workspace, disk } = this.#options;
     const intake = new Intake({
       workspace,
       limits,
+      keep: !isRepeat,
       assertRoom: () => disk.assertRoom(),
       onClose: () => this.#intakes.delete(intake.execId),
     });
@@ -136,6 +137,12 @@ export class ExecRunner {
     return submitted;
   }
 
+  /** Whether an exec has this key already. */
+  async isTaken({ caller, idempotencyKey: key }: SubmitOptions): Promise<boolean> {
+    if (key === undefined) return false;
+    return (await recorded(this.#options.records.findByIdempotencyKey(caller.tenant, key))) !== undefined;
+  }
+
   /** The exec that this became under its key before, whatever would be said of it now; throws when it was another. */
   async findEarlier(sent: AnyExecRequest | SentInvocation, options: SubmitOptions) {
     const { caller, idempotencyKey: key } = options;
@@ -145,8 +152,8 @@ export class ExecRunner {
   }
 
   /** Goes on with what an earlier server took on and never started. */
-  async resume({ resumable, held, lost }: Pick<Recovered, 'resumable' | 'held' | 'lost'>): Promise<void> {
-    await this.#held?.adopt(held, lost);
+  async resume({ resumable, held }: Pick<Recovered, 'resumable' | 'held'>): Promise<void> {
+    await this.#held?.adopt(held);
     for (const exec of resumable) {
       const stop = new AbortController();
       const leave = await this.#gate.enter(projectOf(exec.plan), stop);
@@ -308,6 +315,8 @@ export class ExecRunner {
     return watchExec({
       folders: { spool: this.#options.workspace.spoolOf(execId), artifacts: record.artifacts_path },
       find: () => this.find(exec),
+      isRecorded: async (stream) =>
+        (await this.#options.listed.findArtifact(execId, { path: `${stream}.txt` }))?.kind === stream,
       progress: (this.#underway.get(execId) ?? this.#held?.find(execId))?.progress,
       from,
       signal,
@@ -337,15 +346,6 @@ export class ExecRunner {
     this.#abandon.abort();
     await ends();
     await settledWithin(certainDeathMs, this.#background.settled());
-  }
-
-  /** Nobody waits for it; what stays is found by the sweep. */
-  async #removeSpool(execId: ExecId): Promise<void> {
-    // Whoever waits for the end of this exec hears of it first.
-    await new Promise((resolve) => setImmediate(resolve));
-    await this.#options.workspace.removeSpool(execId).catch((error: unknown) => {
-      this.#options.logger.warn('exec.spool_left', { exec_id: execId, error });
-    });
   }
 
   /** Gives the row its final status, however the run went. Whoever sees that finds the project left. */
@@ -384,7 +384,7 @@ export class ExecRunner {
       });
       if (end === 'spooled') return { failure };
       leave();
-      this.#background.add(this.#removeSpool(plan.execId));
+      this.#background.add(removeSpoolLater(workspace, plan.execId, log));
       log.info('exec.finished', {
         project_id: plan.projectId,
         status: finished.status,

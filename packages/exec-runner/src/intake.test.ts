@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SecboxError } from '@secbox/contracts';
 import { createPathAdapter, Workspace } from '@secbox/workspace';
-import { Intake } from './intake.js';
+import { Intake, type IntakeOptions } from './intake.js';
 
 let folder: string;
 let workspace: Workspace;
@@ -33,6 +33,20 @@ test('nothing is received where there is no room', () => {
   expect(() => new Intake({ workspace, limits, assertRoom: fullFrom(1), onClose: () => undefined })).toThrow(
     'full',
   );
+});
+
+test('of a repeat nothing is kept, so that it needs no room, and all is compared', async () => {
+  const compared = async (more: Pick<IntakeOptions, 'keep' | 'assertRoom'>) => {
+    const intake = new Intake({ workspace, limits, onClose: () => undefined, ...more });
+    await intake.receive(input, Readable.from(Array<Buffer>(20).fill(megabyte)));
+    const [{ size, sha256 } = {}] = intake.received;
+    const staged = await readdir(join(workspace.root, 'spool'));
+    await intake.discard();
+    return { size, sha256, staged: staged.length };
+  };
+  const kept = await compared({ assertRoom: () => undefined });
+  expect(kept).toMatchObject({ size: 20 * megabyte.length, staged: 1 });
+  expect(await compared({ keep: false, assertRoom: fullFrom(1) })).toEqual({ ...kept, staged: 0 });
 });
 
 test('what does not end is cut off when there is no more room, and nothing of it stays', async () => {

@@ -13,6 +13,8 @@ export interface IntakeLimits {
 export interface IntakeOptions {
   readonly workspace: Workspace;
   readonly limits: IntakeLimits;
+  /** False: its files are only compared with earlier ones. */
+  readonly keep?: boolean;
   /** Throws when the disk has no room for more. */
   readonly assertRoom: () => void;
   readonly onClose: () => void;
@@ -45,7 +47,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     this.#options = options;
-    options.assertRoom();
+    this.#assertRoom();
   }
 
   get received(): readonly InputFile[] {
@@ -94,15 +96,21 @@ export class Intake {
   async #stage(chunks: AsyncIterable<Buffer>): Promise<{ readonly staged: string }> {
     const staged = `input-${this.#staged}`;
     this.#staged += 1;
-    const file = within(this.#options.workspace.openSpool(this.execId), (spool) =>
-      spool.createFile(staged, 0o644),
-    );
+    const { workspace, keep } = this.#options;
+    const file =
+      keep === false
+        ? undefined
+        : within(workspace.openSpool(this.execId), (spool) => spool.createFile(staged, 0o644));
     try {
-      for await (const chunk of chunks) await file.append(chunk);
+      for await (const chunk of chunks) await file?.append(chunk);
     } finally {
-      file.close();
+      file?.close();
     }
     return { staged };
+  }
+
+  #assertRoom(): void {
+    if (this.#options.keep !== false) this.#options.assertRoom();
   }
 
   async *#counted(
@@ -110,7 +118,7 @@ export class Intake {
     secret: boolean,
     see: (chunk: Buffer) => void,
   ): AsyncGenerator<Buffer, void, undefined> {
-    const { limits, assertRoom } = this.#options;
+    const { limits } = this.#options;
     for await (const chunk of source as AsyncIterable<Buffer>) {
       this.#bytes += chunk.length;
       if (secret) this.#secretBytes += chunk.length;
@@ -119,7 +127,7 @@ export class Intake {
       this.#bytesSinceLook += chunk.length;
       if (this.#bytesSinceLook > bytesBetweenLooks) {
         this.#bytesSinceLook = 0;
-        assertRoom();
+        this.#assertRoom();
       }
       see(chunk);
       yield chunk;

@@ -40,8 +40,6 @@ export interface Recovered {
   readonly resumable: readonly ResumableExec[];
   /** Those that wait for a human's word. */
   readonly held: readonly ResumableExec[];
-  /** Those that were taken on and cannot be run, as their plan is gone; they have their end. */
-  readonly lost: readonly ExecSubmission[];
   readonly found: StrayCounts;
 }
 
@@ -62,7 +60,6 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   await endSubprocesses(workspace, logger);
   const resumable = new Map<string, ResumableExec>();
   const held = new Map<string, ResumableExec>();
-  const lost: ExecSubmission[] = [];
   const waiting = new Set<string>();
   for (const record of await records.unfinished()) {
     // One that was ended, but not recorded as such, is over although its row still waits.
@@ -75,7 +72,6 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
       resumable.set(record.exec_id, { plan, submission: record });
       logger.info('recovery.exec_resumed', { exec_id: record.exec_id });
     } else {
-      if (record.status !== 'running' && !over) lost.push(record);
       const reason = 'interrupted: the server ended while this exec was under way';
       if (await endInterrupted(recovery, record, reason)) found.rows += 1;
       else waiting.add(record.exec_id);
@@ -86,7 +82,7 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
     await workspace.removeSpool(execId);
     found.spools += 1;
   }
-  return { resumable: [...resumable.values()], held: [...held.values()], lost, found };
+  return { resumable: [...resumable.values()], held: [...held.values()], found };
 }
 
 type Containers = Pick<Recovery, 'engine' | 'account' | 'dataDir' | 'logger'>;

@@ -1,4 +1,7 @@
 import type { ContainerEngine, ContainerId } from '@secbox/container-engine';
+import type { ExecId } from '@secbox/contracts';
+import type { Logger } from '@secbox/logging';
+import type { Workspace } from '@secbox/workspace';
 
 const removeAgainMs = 5000;
 const removeTries = 20;
@@ -10,4 +13,15 @@ export function removeLater(engine: Pick<ContainerEngine, 'remove'>, id: Contain
     setTimeout(() => void engine.remove(id).catch(again), removeAgainMs).unref();
   };
   attempt(removeTries);
+}
+
+/** Nobody waits for it; what stays is found by the sweep. */
+export async function removeSpoolLater(
+  workspace: Pick<Workspace, 'removeSpool'>,
+  execId: ExecId,
+  log: Logger,
+): Promise<void> {
+  // Whoever waits for the end of this exec hears of it first.
+  await new Promise((resolve) => setImmediate(resolve));
+  await workspace.removeSpool(execId).catch((error: unknown) => log.warn('exec.spool_left', { error }));
 }

@@ -1,6 +1,13 @@
 import type { Approvals } from '@secbox/approvals';
 import type { ContainerEngine } from '@secbox/container-engine';
-import type { EndedExec, ExecId, ExecRecord, ExecStart, ExecSubmission } from '@secbox/contracts';
+import type {
+  ArtifactRecord,
+  EndedExec,
+  ExecId,
+  ExecRecord,
+  ExecStart,
+  ExecSubmission,
+} from '@secbox/contracts';
 import type { Logger } from '@secbox/logging';
 import type { PolicyEngine, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
@@ -25,10 +32,16 @@ export interface ExecRecords {
   unfinished(): Promise<ExecRecord[]>;
 }
 
+/** What the rows of execs that are over list. */
+export interface ListedFiles {
+  findArtifact(execId: ExecId, name: { readonly path: string }): Promise<ArtifactRecord | undefined>;
+}
+
 export interface ExecRunnerOptions {
   readonly engine: ContainerEngine;
   readonly workspace: Workspace;
   readonly records: ExecRecords;
+  readonly listed: ListedFiles;
   readonly logger: Logger;
   readonly image: KnownImage;
   /** What skills may run in, by the names that manifests use. */

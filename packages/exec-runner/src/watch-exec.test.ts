@@ -1,15 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { getEventListeners } from 'node:events';
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecRecord, ExecStatus } from '@secbox/contracts';
 import { Progress } from './progress.js';
-import { watchExec, type ExecEvent } from './watch-exec.js';
+import { watchExec, type ExecEvent, type OutputStream } from './watch-exec.js';
 
 let folder: string;
+let recorded: OutputStream[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'secbox-watch-'));
+  recorded = ['stdout', 'stderr'];
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -19,6 +21,7 @@ function watching(signal: AbortSignal) {
   const events = watchExec({
     folders: { spool: folder, artifacts: folder },
     find: () => Promise.resolve(row as ExecRecord),
+    isRecorded: (stream) => Promise.resolve(recorded.includes(stream)),
     progress,
     from: { stdout: 0, stderr: 0, state: 0 },
     signal,
@@ -46,6 +49,20 @@ describe('watching an exec', () => {
     expect(textOf((await events.next()).value as ExecEvent)).toBe('succeeded');
     expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(getEventListeners(leaving.signal, 'abort')).toEqual([]);
+  });
+
+  test.each([
+    ['what was published', ['stdout'], ['kept', 'failed']],
+    ['nothing that its program left in the place of it', [], ['failed']],
+  ] as const)('of one that is over tells %s', async (_what, listed, told) => {
+    recorded = [...listed];
+    await writeFile(join(folder, 'stdout.txt'), 'kept');
+    await writeFile(join(folder, 'stderr.txt'), 'planted');
+    const { row, events } = watching(new AbortController().signal);
+    row.status = 'failed';
+    const seen: ExecEvent[] = [];
+    for await (const event of events) seen.push(event);
+    expect(seen.map(textOf)).toEqual(told);
   });
 
   test('ends when the watcher leaves, while nothing happens', async () => {

@@ -26,6 +26,8 @@ export interface OutputFolders {
 export interface ExecWatch {
   readonly folders: OutputFolders;
   readonly find: () => Promise<ExecRecord>;
+  /** Whether the row of an exec that is over has this output. */
+  readonly isRecorded: (stream: OutputStream) => Promise<boolean>;
   /** Undefined when the exec is not under way: then all there is to see is there already. */
   readonly progress: Progress | undefined;
   readonly from: WatchPosition;
@@ -35,7 +37,7 @@ export interface ExecWatch {
 /** Everything after `from`, in order, until the end of the exec. What was printed comes before the end is told. */
 export async function* watchExec(watch: ExecWatch): AsyncGenerator<ExecEvent> {
   let position = watch.from;
-  const files = new OutputReader(watch.folders);
+  const files = new OutputReader(watch);
   try {
     while (!watch.signal.aborted) {
       const changed = watch.progress?.next();
@@ -85,28 +87,32 @@ function stateNumber(status: ExecStatus): number {
 
 /** Reads the output where it is: in the spool while the exec runs, then where it was published. */
 class OutputReader {
-  readonly #folders: OutputFolders;
+  readonly #watch: Pick<ExecWatch, 'folders' | 'isRecorded'>;
   /** Kept open: a file that is published meanwhile is still the same. */
   readonly #files = new Map<OutputStream, OpenFile>();
 
-  constructor(folders: OutputFolders) {
-    this.#folders = folders;
+  constructor(watch: Pick<ExecWatch, 'folders' | 'isRecorded'>) {
+    this.#watch = watch;
   }
 
   async *readFrom(stream: OutputStream, start: number, over: boolean): AsyncGenerator<Buffer> {
-    yield* this.#open(stream, over)?.chunks({ start }) ?? [];
+    yield* (await this.#open(stream, over))?.chunks({ start }) ?? [];
   }
 
   close(): void {
     for (const file of this.#files.values()) file.close();
   }
 
-  /** The artifact folder is the program's own until it is over: whatever is called stdout.txt there is not ours. */
-  #open(stream: OutputStream, over: boolean): OpenFile | undefined {
+  /**
+   * The artifact folder is the program's own until its output is recorded: whatever is called stdout.txt there before is
+   * not ours.
+   */
+  async #open(stream: OutputStream, over: boolean): Promise<OpenFile | undefined> {
     const opened = this.#files.get(stream);
     if (opened) return opened;
-    const name = `${stream}.txt`;
-    const file = openIn(over ? this.#folders.artifacts : this.#folders.spool, name);
+    const { folders, isRecorded } = this.#watch;
+    if (over && !(await isRecorded(stream))) return undefined;
+    const file = openIn(over ? folders.artifacts : folders.spool, `${stream}.txt`);
     if (file) this.#files.set(stream, file);
     return file;
   }

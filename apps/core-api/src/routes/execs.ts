@@ -22,7 +22,7 @@ import type { RouteName } from '../route-access.js';
 import { validatorOf } from '../validate.js';
 
 export interface ExecRoutesOptions extends MultipartLimits {
-  readonly runner: Pick<ExecRunner, 'submit' | 'cancel' | 'find' | 'openIntake'>;
+  readonly runner: Pick<ExecRunner, 'submit' | 'findEarlier' | 'isTaken' | 'cancel' | 'find' | 'openIntake'>;
   readonly audit: AuditLog;
   readonly catalogue: SkillCatalogue;
 }
@@ -37,19 +37,21 @@ export function execRoutes(
   const intakeLimits = { maxBytes: limits.maxUploadBytes, maxSecretBytes: limits.maxBodyBytes };
 
   const submit = async (request: Request, response: Response, caller: Caller) => {
-    const optionsFor = ({ skill_id: id }: ExecRequest) => ({
-      caller,
-      idempotencyKey: idempotencyKey(request),
-      skill: id === undefined ? undefined : catalogue.rules(id),
-    });
+    const once = { caller, idempotencyKey: idempotencyKey(request) };
+    const skillOf = ({ skill_id: id }: ExecRequest) => (id === undefined ? undefined : catalogue.rules(id));
+    // A repeat is what it became before, also where its skill is gone or the disk is full by now.
     if (!isMultipart(request)) {
       const body = validate(request.body);
-      return runner.submit(body, optionsFor(body));
+      const earlier = await runner.findEarlier(body, once);
+      return earlier ?? runner.submit(body, { ...once, skill: skillOf(body) });
     }
-    const intake = runner.openIntake(intakeLimits);
+    const intake = runner.openIntake(intakeLimits, { isRepeat: await runner.isTaken(once) });
     try {
       const body = validate(await receiveMultipart(request, response, intake, limits));
-      return await runner.submit(body, { ...optionsFor(body), intake });
+      const earlier = await runner.findEarlier(body, { ...once, intake });
+      if (!earlier) return await runner.submit(body, { ...once, intake, skill: skillOf(body) });
+      await intake.discard();
+      return earlier;
     } catch (error) {
       await intake.discard();
       throw error;

@@ -8,13 +8,14 @@ import {
   parseProjectId,
   type ApprovalSummary,
   type ExecSubmission,
+  type TenantId,
 } from '@secbox/contracts';
 import { openDatabase, type Database } from '@secbox/database';
 
 /** A database of its own for one test. */
 export interface ApprovalsDatabase extends Pick<Database, 'deliveries'> {
   /** Writes an exec that waits for an approval, with what a webhook is to be told of it. */
-  hold(delivery: string, at?: Date): Promise<ApprovalSummary>;
+  hold(delivery: string, at?: Date, tenant?: TenantId): Promise<ApprovalSummary>;
   remove(): Promise<void>;
 }
 
@@ -23,9 +24,9 @@ export async function approvalsDatabase(): Promise<ApprovalsDatabase> {
   const database = await openDatabase(join(folder, 'secbox.db'));
   return {
     deliveries: database.deliveries,
-    hold: async (delivery, at = new Date()) => {
-      const submission = submissionAt(at);
-      const { exec_id: id, tenant, project_id, plan_hash } = submission;
+    hold: async (delivery, at = new Date(), tenant = defaultTenant) => {
+      const submission = { ...submissionAt(at), tenant };
+      const { exec_id: id, project_id, plan_hash } = submission;
       const summary: ApprovalSummary = {
         approval_id: id,
         exec_id: id,

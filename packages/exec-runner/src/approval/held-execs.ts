@@ -1,5 +1,12 @@
 import type { Approvals, HeldExec, Requirement, Settled } from '@secbox/approvals';
-import { neverRan, SecboxError, type ExecId, type ExecSubmission } from '@secbox/contracts';
+import {
+  isFinal,
+  neverRan,
+  SecboxError,
+  type ExecId,
+  type ExecRecord,
+  type ExecSubmission,
+} from '@secbox/contracts';
 import type { VisibleInput } from '@secbox/workspace';
 import { canonicalJson } from '../canonical-json.js';
 import { recorded } from '../exec-failure.js';
@@ -135,13 +142,13 @@ export class HeldExecs {
   }
 
   /** Those that waited when the server before ended. */
-  async adopt(execs: readonly ResumableExec[], lost: readonly ExecSubmission[]): Promise<void> {
+  async adopt(execs: readonly ResumableExec[]): Promise<void> {
     const { approvals, gate } = this.#options;
     for (const { plan } of execs) {
       const stop = new AbortController();
       this.#add(plan, { stop, leave: await gate.enter(projectOf(plan), stop) });
     }
-    await approvals.begin(new Set(execs.map(({ plan }) => plan.execId)), lost);
+    await approvals.begin(new Set(execs.map(({ plan }) => plan.execId)));
   }
 
   /** Ends one that waits; one that was decided meanwhile is on its way, or over, afterwards. */
@@ -153,18 +160,18 @@ export class HeldExecs {
     await held.gone;
   }
 
-  /** One that is found at its turn not to be what was approved makes the approval void. */
+  /** One that is refused at its turn, or cannot be started, makes the approval void: it is for nothing else. */
   watch(
     { execId, tenant, expects }: Pick<ExecPlan, 'execId' | 'tenant' | 'expects'>,
     end: Promise<WaitedEnd>,
   ): void {
     if (!expects) return;
-    const { approvals, logger } = this.#options;
+    const { approvals, records } = this.#options;
     const look = async () => {
-      const { failure } = await end;
-      if (failure?.code === 'approval_void') await approvals.makeVoid(tenant, execId, failure.message);
+      const record = await records.find(execId);
+      if (record && isInVain(record)) await approvals.makeVoid(tenant, execId, record.error_reason ?? '');
     };
-    look().catch((error: unknown) => logger.warn('approval.not_void', { exec_id: execId, error }));
+    void end.then(({ failure }) => (failure ? this.#surely(look, 'approval.not_void', execId) : undefined));
   }
 
   /** Nobody is kept waiting; the next server goes on with them. */
@@ -213,12 +220,17 @@ export class HeldExecs {
 
   /** Somebody waits for its end who cannot ask again. */
   async #cancelSurely(execId: ExecId, reason: StopReason): Promise<void> {
-    while (this.#held.has(execId) && !this.#closing.signal.aborted) {
+    await this.#surely(() => this.cancel(execId, reason), 'approval.not_withdrawn', execId);
+  }
+
+  /** Tries until it is done; what is not when the server stops is found by the next. */
+  async #surely(work: () => Promise<void>, warning: string, execId: ExecId): Promise<void> {
+    while (!this.#closing.signal.aborted) {
       try {
-        await this.cancel(execId, reason);
+        await work();
         return;
       } catch (error) {
-        this.#options.logger.warn('approval.not_withdrawn', { exec_id: execId, error });
+        this.#options.logger.warn(warning, { exec_id: execId, error });
       }
       await pause(tryAgainMs, this.#closing.signal);
     }
@@ -254,7 +266,7 @@ export class HeldExecs {
         const record = await records.find(execId);
         const plan = record && (await planOf(this.#options, record));
         if (plan) held.settle(launch({ plan, submission: record, stop, leave, progress }));
-        else await this.#refuse(execId, held);
+        else await this.#refuse(execId, held, record);
         return;
       } catch (error) {
         // A database that does not answer will; if not to us, the next server finds its row.
@@ -265,16 +277,23 @@ export class HeldExecs {
     leave();
   }
 
-  async #refuse(execId: ExecId, held: Held): Promise<void> {
+  /** Each step can be done again when a later one fails. */
+  async #refuse(execId: ExecId, held: Held, record: ExecRecord | undefined): Promise<void> {
     const { records, approvals } = this.#options;
     const reason = 'The plan that was approved is not there any more, or was changed; it was not run.';
-    await records.finish(execId, withoutResult('rejected', reason, new Date()));
     await approvals.makeVoid(held.tenant, execId, reason);
+    if (record && !isFinal(record.status))
+      await records.finish(execId, withoutResult('rejected', reason, new Date()));
     await this.#discard(execId, held);
   }
 }
 
 const tryAgainMs = 1000;
+
+/** Whether it is over without having started, and nobody had asked for that. */
+function isInVain({ status, started_at }: ExecRecord): boolean {
+  return (status === 'rejected' || status === 'error') && started_at === null;
+}
 
 function promised<T>(): [Promise<T>, (value: T | Promise<T>) => void] {
   let settle!: (value: T | Promise<T>) => void;

@@ -18,25 +18,20 @@ export function isModule(path: string): boolean {
   return moduleName.test(path);
 }
 
-/** Python loads modules from beside its script, from the folder it works in, and from wherever code says. */
-function mayLoadModules({ command, args }: Pick<PlannedCommand, 'command' | 'args'>): boolean {
-  return [command, ...args].some(
-    (word) => word.includes('python') || word.startsWith(`${containerPaths.inputs}/`),
-  );
+/**
+ * Whether what an input holds is part of what the command does, as far as one can tell. A module always is: whether a
+ * command runs python, and where, cannot be told from its words, which quotes and variables put together.
+ */
+export function takesPart({ args }: Pick<PlannedCommand, 'args'>, path: string): boolean {
+  return isModule(path) || args.includes(`${containerPaths.inputs}/${path}`);
 }
 
-/** Whether what an input holds is part of what the command does, as far as one can tell. */
-export function takesPart(command: Pick<PlannedCommand, 'command' | 'args'>, path: string): boolean {
-  if (command.args.includes(`${containerPaths.inputs}/${path}`)) return true;
-  return isModule(path) && mayLoadModules(command);
-}
-
-/** The inputs that were looked at to tell how dangerous an exec is; nothing where none can take part. */
+/** The inputs that were looked at to tell how dangerous an exec is. */
 export function lookedAt(
   { command }: Pick<ExecPlan, 'command'>,
   expected: readonly ExpectedInput[],
-): Pick<ExecPlan, 'lookedAt'> {
-  return mayLoadModules(command) ? { lookedAt: expected.filter(({ path }) => takesPart(command, path)) } : {};
+): Required<Pick<ExecPlan, 'lookedAt'>> {
+  return { lookedAt: expected.filter(({ path }) => takesPart(command, path)) };
 }
 
 /** Whether what takes part is still what was looked at. */

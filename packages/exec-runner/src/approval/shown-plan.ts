@@ -1,5 +1,5 @@
 import type { Assessed } from '@secbox/approvals';
-import type { ExecSubmission, ShownInput, ShownPlan } from '@secbox/contracts';
+import { isEphemeralProject, type ExecSubmission, type ShownInput, type ShownPlan } from '@secbox/contracts';
 import { containerPaths } from '@secbox/container-engine';
 import {
   Directory,
@@ -113,14 +113,19 @@ export function shownPlan(
   };
 }
 
-/** Values and stdin may be secret. Whoever agrees has to know that they may decide what runs. */
-function unseenIn({ command }: Pick<ExecPlan, 'command'>): string[] {
+/** Of a skill it is part of the plan, and that of one invocation is empty. */
+const unseenWork = `What lies in ${containerPaths.work}: others may change it until this runs, and nobody sees what of it is run or loaded.`;
+
+/** Values and stdin may be secret, and work may change. Whoever agrees has to know that these may decide what runs. */
+function unseenIn({ command, projectId, layer }: ExecPlan): string[] {
+  const isBound = layer?.kind === 'skill' || isEphemeralProject(projectId);
   const bytes = Buffer.byteLength(command.stdin);
   return [
     ...decidingVariables(command).map((name) => `What ${name} says, which may decide what runs.`),
     ...(bytes === 0
       ? []
       : [`What is sent on stdin (${bytes} bytes): if it is run as code, nobody sees that code.`]),
+    ...(isBound ? [] : [unseenWork]),
   ];
 }
 
