@@ -17,11 +17,12 @@ export async function containersOf(dataDir: string, host?: string): Promise<List
   })) as ListedContainer[];
 }
 
-export async function volumesOf(dataDir: string, host?: string): Promise<unknown[]> {
-  const { Volumes } = (await engine(host).call('GET', '/volumes', {
-    query: { filters: filtersOf(dataDir) },
-  })) as { readonly Volumes: unknown[] | null };
-  return Volumes ?? [];
+/** All that there are, whosever. */
+export async function volumeNames(host?: string): Promise<readonly string[]> {
+  const { Volumes } = (await engine(host).call('GET', '/volumes')) as {
+    readonly Volumes: readonly { readonly Name: string }[] | null;
+  };
+  return (Volumes ?? []).map(({ Name }) => Name).sort();
 }
 
 export async function inspectContainer(id: string): Promise<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,8 @@ export interface TroubledEngine {
   /** Requests that begin like this are swallowed, or answered with a 500, from now on. */
   swallow(request: RegExp | undefined): void;
   fail(request: RegExp | undefined): void;
+  /** Settles when one that begins like this is swallowed. */
+  swallowed(request: RegExp): Promise<void>;
   /** Nothing of it is there any more, as when it was killed; its containers may live on. */
   vanish(gone: boolean): void;
   /** The engine does what such requests ask for, but its answers come only when this is called again. */
@@ -27,6 +30,7 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
   const sockets = new Set<Socket>();
   const attached = new Set<Socket>();
   const held = new Set<Socket>();
+  const swallows = new EventEmitter();
   const trouble: {
     swallowed?: RegExp | undefined;
     failed?: RegExp | undefined;
@@ -47,7 +51,10 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
     client.on('data', (data) => {
       const start = data.toString('latin1', 0, 300);
       if (start.includes('/attach?')) attached.add(client);
-      if (trouble.swallowed?.test(start)) return;
+      if (trouble.swallowed?.test(start)) {
+        swallows.emit('swallowed', start);
+        return;
+      }
       if (trouble.failed?.test(start)) {
         client.end(
           `HTTP/1.1 500 Trouble\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${refusal.length}\r\n\r\n${refusal}`,
@@ -67,6 +74,9 @@ export async function startTroubledEngine(): Promise<TroubledEngine> {
     dockerHost: `unix://${path}`,
     swallow: (request) => {
       trouble.swallowed = request;
+    },
+    swallowed: async (request) => {
+      for await (const [start] of on(swallows, 'swallowed')) if (request.test(String(start))) return;
     },
     fail: (request) => {
       trouble.failed = request;

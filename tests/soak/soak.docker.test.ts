@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { residentBytes } from '../lifecycle/process-figures.js';
 import { startServer } from '../lifecycle/server-process.js';
-import { pooled, poolHas } from '../pool/pooled.js';
+import { pooled, poolHas, poolOf } from '../pool/pooled.js';
 import { ExecClient } from './exec-client.js';
 import { descriptorsOf, leftoversOf, nothing } from './leftovers.js';
 import { runMixedLoad } from './mixed-load.js';
@@ -47,6 +47,7 @@ test.each([
     // The threads that answer questions are there once they were needed.
     await Promise.all(Array.from({ length: 20 }, () => fetch(`${server.url}/sandbox/execs`)));
     if (pool > 0) await poolHas(server.url, pool);
+    const takenBefore = (await poolOf(server.url)).taken_total ?? 0;
     const descriptors = await descriptorsOf(pid);
     const memory = await residentBytes(pid);
 
@@ -70,6 +71,8 @@ test.each([
       ].join('\n'),
     );
     expect(report.failures).toEqual([]);
+    const taken = ((await poolOf(server.url)).taken_total ?? 0) - takenBefore;
+    expect(taken > 0).toBe(pool > 0);
     expect(await leftoversOf({ pid, dataDir }, descriptors)).toEqual(nothing);
     expect(server.printed()).not.toMatch(/"level":"error"|Warning:/);
   },

@@ -138,7 +138,7 @@ export class CliEngine implements ContainerEngine {
 
   async listOwned(dataDir: string): Promise<OwnedContainer[]> {
     // The program trims the values of filters, so whose a container is must be told from the answer.
-    const answer = await this.#docker.answer([
+    const answer = await this.#docker.answerWithin(questionMs, [
       'ps',
       '--all',
       '--no-trunc',

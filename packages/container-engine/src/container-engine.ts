@@ -24,7 +24,7 @@ export interface ContainerEngine {
   listOwned(dataDir: string): Promise<OwnedContainer[]>;
   /**
    * Every container with the label of this data folder that the engine starts, whoever asked it to, from a
-   * moment on as far as the engine remembers. Ends when the engine does.
+   * moment on as far as the engine remembers. Ends when the engine does, or with the signal, also before an answer.
    */
   watchStarts(dataDir: string, since: Date, signal: AbortSignal): Promise<AsyncIterable<StartedContainer>>;
 }

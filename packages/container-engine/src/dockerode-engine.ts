@@ -100,7 +100,7 @@ export class DockerodeEngine implements ContainerEngine {
 
   async listOwned(dataDir: string): Promise<OwnedContainer[]> {
     const filters = { label: [labels.ours, `${labels.dataDir}=${dataDir}`] };
-    const found = await told('list', this.#docker.listContainers({ all: true, filters }));
+    const found = await told('list', inTime(this.#asked.listContainers({ all: true, filters })));
     return found.map((container) => ({
       id: container.Id,
       execId: container.Labels[labels.execId] ?? '',
@@ -122,6 +122,8 @@ export class DockerodeEngine implements ContainerEngine {
     const events = this.#docker.getEvents({
       filters: JSON.stringify(filters),
       since: since.getTime() / 1000,
+      // As long as the engine has not begun to answer; then it is the stream that ends.
+      abortSignal: signal,
     });
     const stream = (await told('events', events)) as Readable;
     signal.addEventListener('abort', () => stream.destroy(), { once: true });

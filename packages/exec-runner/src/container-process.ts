@@ -39,6 +39,12 @@ export interface ContainerProcess {
   kill(): Promise<boolean>;
 }
 
+/** What is to end does not wait for room on a disk. */
+function hurry(outputs: Outputs | undefined): void {
+  outputs?.stdout.hurry();
+  outputs?.stderr.hurry();
+}
+
 /** What is asked of an init beside its command. */
 export interface InitUse {
   /** With which signal the command is ended, and what it then has until it is killed. */
@@ -64,6 +70,7 @@ export function underInit(
     write: (bytes) => write(attachment, bytes),
     close: () => undefined,
   });
+  let kept: Outputs | undefined;
   return {
     get gone() {
       return session.gone;
@@ -74,6 +81,7 @@ export function underInit(
       if (!startedAhead.has(command)) await session.clear();
     },
     run: async (command, outputs) => {
+      kept = outputs;
       const outcome = await session.run(
         { argv: [command.command, ...command.args], cwd: command.cwd, env: command.environment, rlimits },
         { stdout: (data) => outputs.stdout.append(data), stderr: (data) => outputs.stderr.append(data) },
@@ -86,6 +94,7 @@ export function underInit(
       };
     },
     kill: async () => {
+      hurry(kept);
       await session.kill(kill.signal, kill.graceMs);
       return !session.gone;
     },
@@ -94,17 +103,22 @@ export function underInit(
 
 /** For images without our init: the command is the container's own, and so is its end. */
 export function asContainerCommand(attachment: Attachment): ContainerProcess {
+  let kept: Outputs | undefined;
   return {
     gone: false,
     ready: () => Promise.resolve(),
     warm: () => Promise.resolve(),
     expect: () => Promise.resolve(),
     run: async (command, outputs) => {
+      kept = outputs;
       attachment.input.end(command.stdin);
       for await (const { stream, data } of attachment.output) await outputs[stream].append(data);
       return {};
     },
-    kill: () => Promise.resolve(false),
+    kill: () => {
+      hurry(kept);
+      return Promise.resolve(false);
+    },
   };
 }
 

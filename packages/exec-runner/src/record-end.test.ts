@@ -51,7 +51,7 @@ describe('the end of an exec', () => {
       if (failures === 0) return;
       failures -= 1;
       spooled.push(await spooledEnd(workspace, execId));
-      throw Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' });
+      throw new SecboxError('database_unavailable', 'database is locked');
     };
     await recordEnd({ execId, finished, records: { finish }, workspace, log, abandon });
     expect(failures).toBe(0);

@@ -44,7 +44,7 @@ export async function recordEnd({
       return 'recorded';
     } catch (error) {
       // The store itself refused: the row has its end already.
-      if (error instanceof SecboxError) throw error;
+      if (error instanceof SecboxError && error.kind !== 'unavailable') throw error;
       if (!spooled) log.error('exec.end_not_recorded', { error });
       spooled ||= await workspace
         .writeSpooled(execId, endFile, JSON.stringify(finished), { durable: true })

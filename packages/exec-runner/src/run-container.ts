@@ -7,8 +7,7 @@ import {
   type ContainerId,
   type ContainerSpec,
 } from '@secbox/container-engine';
-import { SecboxError, type StartMode } from '@secbox/contracts';
-import { aborted } from './aborted.js';
+import type { StartMode } from '@secbox/contracts';
 import {
   asContainerCommand,
   underInit,
@@ -16,6 +15,7 @@ import {
   type Outputs,
   type ProcessEnd,
 } from './container-process.js';
+import { engineStep } from './engine-step.js';
 import type { PlannedCommand } from './exec-command.js';
 import { pause } from './pause.js';
 import type { WarmStarts } from './pool/warm-starts.js';
@@ -59,8 +59,6 @@ export interface RunResult {
   readonly peakMemoryBytes: number | null;
 }
 
-/** How long the engine may take for one step before the exec is given up. */
-const engineStepMs = 60_000;
 /** What it takes to record the end of an exec and to tell it. */
 const answerMs = 25;
 /** How long whoever is at something may take to end it properly, before it is ended without them. */
@@ -104,7 +102,7 @@ async function takeWarm(run: ContainerRun): Promise<Sandbox | undefined> {
   const { warm, spec } = run;
   if (!run.hasInit) return undefined;
   const taking = warm.take(spec);
-  const container = await step('take', run.stop, taking).catch((error: unknown) => {
+  const container = await engineStep('take', run.stop, taking).catch((error: unknown) => {
     run.inBackground(taking.then((late) => late && warm.giveBack(late), ignore));
     throw error;
   });
@@ -112,7 +110,7 @@ async function takeWarm(run: ContainerRun): Promise<Sandbox | undefined> {
   void container.process.expect(run.command);
   const preparing = container.prepare(spec.mounts, spec);
   try {
-    await step('prepare', run.stop, preparing);
+    await engineStep('prepare', run.stop, preparing);
     if (container.gone) throw new Error('the container died while it waited');
   } catch (error) {
     run.inBackground(preparing.catch(ignore).then(() => warm.discard(container)));
@@ -133,7 +131,7 @@ async function takeWarm(run: ContainerRun): Promise<Sandbox | undefined> {
 async function createCold(run: ContainerRun): Promise<Sandbox> {
   const { engine } = run;
   const creating = engine.create(run.spec);
-  const id = await step('create', run.stop, creating).catch((error: unknown) => {
+  const id = await engineStep('create', run.stop, creating).catch((error: unknown) => {
     // It may still come to be, with nobody there to remove it.
     run.inBackground(creating.then((late) => removeDead(run, late), ignore));
     throw error;
@@ -143,10 +141,10 @@ async function createCold(run: ContainerRun): Promise<Sandbox> {
     id,
     mode: 'cold',
     connect: async () => {
-      attachment = await step('attach', run.stop, engine.attach(id));
+      attachment = await engineStep('attach', run.stop, engine.attach(id));
       return run.hasInit ? underInit(attachment) : asContainerCommand(attachment);
     },
-    start: () => step('start', run.stop, engine.start(id)),
+    start: () => engineStep('start', run.stop, engine.start(id)),
     close: () => attachment?.close(),
     release: () => Promise.resolve(),
   };
@@ -165,7 +163,7 @@ async function removeLater(run: ContainerRun, { id, close, release }: Sandbox): 
 
 /** How the command ended is known, so a container that cannot be removed yet is only in the way. */
 async function removeDead({ engine, onLeftover }: ContainerRun, id: ContainerId): Promise<void> {
-  await step('remove', undefined, engine.remove(id)).catch((error: unknown) => onLeftover(id, error));
+  await engineStep('remove', undefined, engine.remove(id)).catch((error: unknown) => onLeftover(id, error));
 }
 
 const removeAgainMs = 1000;
@@ -174,7 +172,7 @@ const removeAgainMs = 1000;
 async function removeSurely({ engine, abandon, onUncertain }: ContainerRun, id: ContainerId): Promise<void> {
   for (let told = false; ; told = true) {
     try {
-      await unlessAbandoned(abandon, step('remove', undefined, engine.remove(id)));
+      await unlessAbandoned(abandon, engineStep('remove', undefined, engine.remove(id)));
       return;
     } catch (error) {
       if (!told) onUncertain(id, error);
@@ -186,7 +184,7 @@ async function removeSurely({ engine, abandon, onUncertain }: ContainerRun, id: 
 }
 
 /** An engine that hangs keeps nobody from leaving. */
-async function unlessAbandoned<T>(abandon: AbortSignal, work: Promise<T>): Promise<T> {
+export async function unlessAbandoned<T>(abandon: AbortSignal, work: Promise<T>): Promise<T> {
   work.catch(() => undefined);
   let leave = ignore;
   const abandoned = new Promise<never>((_resolve, reject) => {
@@ -233,7 +231,7 @@ async function runIn(run: ContainerRun, sandbox: Sandbox): Promise<Ended> {
     return engine.wait(id);
   };
   try {
-    await step('init', undefined, ready);
+    await engineStep('init', undefined, ready);
     const end = await process.run(run.command, run.outputs).catch(lostInit);
     // Asking the engine takes time too, which is not the command's; where only its container's end is known, it is.
     const isOver = end === 'lost' || end.exit !== undefined;
@@ -265,27 +263,14 @@ function believed(end: ProcessEnd, runtime: string): ProcessEnd {
   return { ...(exit && { exit }), ...(failure !== undefined && { failure }) };
 }
 
-/** One call of the engine, which may hang: it is left behind when the exec is stopped or it takes too long. */
-async function step<T>(name: string, stop: AbortSignal | undefined, call: Promise<T>): Promise<T> {
-  call.catch(() => undefined);
-  const answer = call.then((value) => ({ value }));
-  const answered = await Promise.race([
-    settledWithin(engineStepMs, answer),
-    ...(stop ? [aborted(stop)] : []),
-  ]);
-  if (answered) return answered.value;
-  stop?.throwIfAborted();
-  throw new SecboxError('engine_unavailable', `The container engine did not answer in time (${name}).`);
-}
-
 type UntimedResult = Omit<RunResult, 'timedOut'>;
 
 /** All that can be known when the init did not tell the end. */
 async function lostResult(engine: ContainerEngine, id: ContainerId): Promise<UntimedResult> {
   const unknown = { exitCode: null, signal: null, cpuMs: null, peakMemoryBytes: null };
   try {
-    await step('kill', undefined, engine.kill(id));
-    const { outOfMemory } = await step('wait', undefined, engine.wait(id));
+    await engineStep('kill', undefined, engine.kill(id));
+    const { outOfMemory } = await engineStep('wait', undefined, engine.wait(id));
     const failure =
       'The sandbox ended, or could not be heard any more, before it told how its command ended.';
     return { ...unknown, outOfMemory, failure, engineLost: false };
@@ -338,7 +323,7 @@ function startDeadline(
     if (asked) await settledWithin(politeMs, isOver);
     while (!over && !abandon.aborted) {
       // It may be in trouble for a moment; what it never kills never ends.
-      await step('kill', undefined, killContainer()).catch(ignore);
+      await engineStep('kill', undefined, killContainer()).catch(ignore);
       await settledWithin(killAgainMs, isOver);
     }
   };

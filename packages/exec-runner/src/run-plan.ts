@@ -137,18 +137,11 @@ async function runWithInputs(
   const executor = executorOf(run);
   const queueMs = Math.max(0, Date.now() - Date.parse(run.submission.created_at));
   return within(Directory.open(folders.spool), async (spool) => {
-    const stdout = await OutputFile.create(
-      spool,
-      outputNames.stdout,
-      plan.policy.values.max_stdout_bytes,
-      run.progress,
-    );
-    const stderr = await OutputFile.create(
-      spool,
-      outputNames.stderr,
-      plan.policy.values.max_stderr_bytes,
-      run.progress,
-    );
+    const { max_stdout_bytes, max_stderr_bytes } = plan.policy.values;
+    const { progress } = run;
+    const onFull = (error: unknown) => run.logger.error('exec.output_waits', { exec_id: plan.execId, error });
+    const stdout = await OutputFile.create(spool, outputNames.stdout, max_stdout_bytes, progress, onFull);
+    const stderr = await OutputFile.create(spool, outputNames.stderr, max_stderr_bytes, progress, onFull);
     const handedOver = performance.now();
     let recordingMs = 0;
     let start: ExecStart = { started_at: new Date().toISOString(), queue_ms: queueMs, start_mode: 'cold' };
@@ -174,6 +167,8 @@ async function runWithInputs(
     });
     const [result, output] = await closing(running, { stdout, stderr });
     const endedAt = new Date();
+    // Whoever stops it from here on, while what it left is looked through, stops nothing that runs.
+    const stopped = run.stop.reason instanceof StopReason ? run.stop.reason : undefined;
     const effects = layered ? await layered.end(collectingDeadline(run.stop)) : null;
     const engineMs = performance.now() - handedOver - recordingMs;
     run.logger.debug('exec.ran', { exec_id: plan.execId, engine_ms: engineMs });
@@ -190,7 +185,7 @@ async function runWithInputs(
       );
       const outcome = outcomeOf({
         result,
-        stopped: run.stop.reason instanceof StopReason ? run.stop.reason : undefined,
+        stopped,
         output,
         artifactsTruncated: collection.truncated,
         startedAt: new Date(start.started_at),

@@ -2,6 +2,7 @@ import type { ContainerLimits } from '@secbox/container-engine';
 import type { Logger } from '@secbox/logging';
 import { Background } from '../background.js';
 import { RecentSet } from '../recent-set.js';
+import { settledWithin } from '../settled-within.js';
 import {
   hasLimits,
   isAsUsual,
@@ -53,6 +54,8 @@ const maxAgeMs = 15 * 60_000;
 const longestPauseMs = 60_000;
 /** How often it is looked up whether the usual has become another, such as an image that was built anew. */
 const lookUpMs = 15_000;
+/** How long a server that stops waits for an engine to remove what waits: the next one removes what is left. */
+const closeMs = 10_000;
 
 /**
  * Containers that were started ahead. Each serves one exec, which takes it out for good. Nobody waits for the pool: who
@@ -159,9 +162,8 @@ export class Pool {
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#timer);
-    await this.#background.settled();
     for (const container of [...this.#waiting.splice(0), ...this.#stuck]) this.discard(container);
-    await this.#background.settled();
+    await settledWithin(closeMs, this.#background.settled());
   }
 
   #takeWaiting(asked: WarmSpec): WarmContainer | undefined {

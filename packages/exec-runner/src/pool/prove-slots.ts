@@ -5,6 +5,7 @@ import { containerPaths, type Attachment, type ContainerEngine } from '@secbox/c
 import { SecboxError } from '@secbox/contracts';
 import type { Slot, Slots } from '@secbox/host-mounts';
 import { newSlotId, type SelfTestFolders, type Workspace } from '@secbox/workspace';
+import { engineStep } from '../engine-step.js';
 import { settledWithin } from '../settled-within.js';
 
 export interface SlotsProof {
@@ -50,7 +51,7 @@ async function tryFromInside(proof: SlotsProof, folders: SelfTestFolders, slot: 
   if (!image) throw new SecboxError('image_missing', `The engine does not have the image ${imageReference}.`);
   const mark = randomUUID();
   await writeFile(join(folders.inputs, 'mark'), mark, { mode: 0o644 });
-  const id = await engine.create({
+  const creating = engine.create({
     imageId: image.id,
     runtime,
     command: ['sh', '-c', script, mark],
@@ -65,8 +66,10 @@ async function tryFromInside(proof: SlotsProof, folders: SelfTestFolders, slot: 
     maxFileBytes: mebibyte,
     owner: { purpose: 'self-test', dataDir },
   });
+  const step = <T>(name: string, call: Promise<T>) => engineStep(name, undefined, call, engineMs);
+  const id = await step('create', creating);
   try {
-    const attachment = await engine.attach(id);
+    const attachment = await step('attach', engine.attach(id));
     try {
       const steps = goThrough(proof, { id, attachment, folders, slot, mark });
       // Whoever gave up waiting has nobody to tell.
@@ -78,7 +81,7 @@ async function tryFromInside(proof: SlotsProof, folders: SelfTestFolders, slot: 
       attachment.close();
     }
   } finally {
-    await engine.remove(id);
+    await step('remove', engine.remove(id));
   }
 }
 

@@ -9,6 +9,7 @@ import type { PolicySnapshot } from '@secbox/contracts';
 import type { Slot, Slots } from '@secbox/host-mounts';
 import { newSlotId, type Workspace, type WorkspaceMounts } from '@secbox/workspace';
 import { underInit, type ContainerProcess } from '../container-process.js';
+import { engineStep } from '../engine-step.js';
 
 /** What containers of the pool are made of. */
 export interface WarmSpec extends ContainerLimits {
@@ -44,6 +45,10 @@ export interface WarmParts {
   readonly dataDir: string;
 }
 
+/** An engine that works needs no such time for a step; whoever waits for this container can still make one of their own. */
+const stepMs = 15_000;
+const step = <T>(name: string, call: Promise<T>) => engineStep(name, undefined, call, stepMs);
+
 /** A container whose init waits for its one request, and that sees nobody's files until it is filled. */
 export class WarmContainer {
   readonly id: string;
@@ -72,8 +77,9 @@ export class WarmContainer {
     const { engine, slots, workspace, dataDir } = parts;
     const slot = await slots.make(newSlotId());
     let id: string | undefined;
+    let container: WarmContainer | undefined;
     try {
-      id = await engine.create({
+      const creating = engine.create({
         ...spec,
         command: [initPath],
         environment: {},
@@ -82,17 +88,23 @@ export class WarmContainer {
         mountPropagation: 'rslave',
         owner: { purpose: 'pool', dataDir },
       });
+      id = await step('create', creating).catch((error: unknown) => {
+        // It may still come to be, with nobody there to remove it.
+        creating.then((late) => engine.remove(late)).catch(() => undefined);
+        throw error;
+      });
       onCreated(id);
-      const container = new WarmContainer(parts, spec, id, slot, await engine.attach(id));
+      container = new WarmContainer(parts, spec, id, slot, await step('attach', engine.attach(id)));
       const ready = container.process.warm();
       // Who fails to start it hears of that, and not of this.
       ready.catch(() => undefined);
-      await engine.start(id);
-      await ready;
+      await step('start', engine.start(id));
+      await step('init', ready);
       return container;
     } catch (error) {
+      container?.close();
       // What the engine does not remove now is nobody's, and found by the sweep.
-      if (id !== undefined) await engine.remove(id).catch(() => undefined);
+      if (id !== undefined) await step('remove', engine.remove(id)).catch(() => undefined);
       await slot.remove().catch(() => undefined);
       throw error;
     }
@@ -105,7 +117,7 @@ export class WarmContainer {
 
   /** Shows it the folders of the exec that took it, under that exec's limits. */
   async prepare(folders: WorkspaceMounts, limits: ContainerLimits): Promise<void> {
-    if (!hasLimits(this.spec, limits)) await this.#parts.engine.setLimits(this.id, limits);
+    if (!hasLimits(this.spec, limits)) await step('update', this.#parts.engine.setLimits(this.id, limits));
     await this.#slot.fill(folders);
   }
 
@@ -122,7 +134,7 @@ export class WarmContainer {
   /** For one that ran nothing. */
   async remove(): Promise<void> {
     this.close();
-    await this.#parts.engine.remove(this.id);
+    await step('remove', this.#parts.engine.remove(this.id));
     await this.release();
   }
 }

@@ -1,7 +1,9 @@
 import type { OwnedContainer } from '@secbox/container-engine';
 import type { ExecId, ExecRecord } from '@secbox/contracts';
+import { engineStep } from '../engine-step.js';
 import { endInterrupted, type Recovery, type StrayCounts } from '../recover.js';
 import { pause } from '../pause.js';
+import { Abandoned, unlessAbandoned } from '../run-container.js';
 
 export interface SweepOptions extends Omit<Recovery, 'vault'> {
   /** Whether this server is at it: then it is no stray, whatever it is. */
@@ -56,6 +58,7 @@ export class Sweep {
     return { ...this.#found, last_sweep_at: this.#lastAt?.toISOString() ?? null };
   }
 
+  /** Ends a round that is at it; what the engine still owes it an answer to is left behind. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -72,7 +75,7 @@ export class Sweep {
     };
 
     let alive = false;
-    for (const container of await engine.listOwned(dataDir)) {
+    for (const container of await this.#unlessClosing(engine.listOwned(dataDir))) {
       const { id, execId } = container;
       if (isUnderway(execId) || isPooled(id)) continue;
       if (isStray('container', id)) await this.#removeContainer(container);
@@ -98,7 +101,9 @@ export class Sweep {
     const wait = () => pause(this.#options.everyMs ?? everyMs, signal);
     await wait();
     while (!signal.aborted) {
-      await this.sweep().catch((error: unknown) => this.#options.logger.warn('sweep.failed', { error }));
+      await this.sweep().catch((error: unknown) => {
+        if (!(error instanceof Abandoned)) this.#options.logger.warn('sweep.failed', { error });
+      });
       await wait();
     }
   }
@@ -106,9 +111,13 @@ export class Sweep {
   async #removeContainer(container: OwnedContainer): Promise<void> {
     const { id, execId } = container;
     await this.#options.account.found(container);
-    await this.#options.engine.remove(id);
+    await this.#unlessClosing(engineStep('remove', undefined, this.#options.engine.remove(id)));
     this.#found.containers += 1;
     this.#options.logger.warn('sweep.container_removed', { container: id, exec_id: execId });
+  }
+
+  #unlessClosing<T>(answer: Promise<T>): Promise<T> {
+    return unlessAbandoned(this.#closing.signal, answer);
   }
 
   /** Those of an exec have its id on their way. What is in use is tried again by the next round. */
