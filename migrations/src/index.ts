@@ -12,6 +12,7 @@ import { commandsToIndex } from './0010-commands-to-index.js';
 import { webhookDeliveries } from './0011-webhook-deliveries.js';
 import { seenExecs } from './0012-seen-execs.js';
 import { commandPlaces } from './0013-command-places.js';
+import { projectChanges } from './0014-project-changes.js';
 
 /** In the order they run; what one that has been released makes of SQLite never changes. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -28,4 +29,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0011-webhook-deliveries': webhookDeliveries,
   '0012-seen-execs': seenExecs,
   '0013-command-places': commandPlaces,
+  '0014-project-changes': projectChanges,
 };

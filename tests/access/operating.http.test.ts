@@ -233,6 +233,24 @@ test('an event says who changed the Settings, from where, and which version came
   }
 });
 
+test('how the server is, everyone is told; where its files lie, an administrator of the installation', async () => {
+  const keyed = await startKeyedService();
+  try {
+    for (const [tenant, role, seesAll] of [
+      ['default', 'admin', true],
+      ['default', 'worker', false],
+      ['acme', 'admin', false],
+    ] as const) {
+      const { key } = await keyed.makeKey(tenant, [role]);
+      const { status, text, body } = await keyed.call('/sandbox/health', { key });
+      expect([status, body['status'], text.includes(keyed.dataDir)]).toEqual([200, 'ok', seesAll]);
+      expect(body['account']).toMatchObject({ unaccounted_total: 0, unaccounted: [] });
+    }
+  } finally {
+    await keyed.close();
+  }
+});
+
 test('figures: execs by status, waits, load, calls of engine and database, the event loop', async () => {
   const keyed = await startKeyedService();
   try {

@@ -81,7 +81,7 @@ test('artifacts go when they are old enough, and nothing else does', async () =>
   expect((await service.shell('cat kept /workspace/inputs/in', project)).stdout).toBe('kept\nin');
 });
 
-test('nothing of a project with an exec under way is touched, whatever its age', async () => {
+test('of a project with an exec under way nothing is touched but the artifacts of those that are over', async () => {
   const project = 'running';
   const old = await service.shell('echo old', {
     project_id: project,
@@ -94,8 +94,10 @@ test('nothing of a project with an exec under way is touched, whatever its age',
   await fileAppears(workspace('projects', project, 'work/begun'));
   await api.retain({ artifacts_days: 1, inputs_days: 1, projects_days: 1 });
   const run = await later(400);
-  expect(run.in_use).toBe(1);
-  expect(await api.exec(old.exec_id)).toMatchObject({ stdout: 'old\n', files_removed_at: null });
+  expect(run).toMatchObject({ in_use: 1, execs: 1, projects: 0, inputs: 0 });
+  expect(await api.exec(old.exec_id)).toMatchObject({ stdout: '', files_removed_reason: 'retention' });
+  expect(await exists(old.artifacts_dir)).toBe(false);
+  expect(await exists(workspace('projects', project, 'artifacts', running))).toBe(true);
   expect(await exists(contentOf('a-5'))).toBe(true);
   await writeFile(workspace('projects', project, 'work/go'), '');
   for (;;) {

@@ -27,7 +27,7 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows error handlers by their four parameters.
   return (thrown: unknown, request, response, _next) => {
     const error = toSecboxError(thrown);
-    if (error.kind === 'internal') {
+    if (error.kind === 'internal' || error.code === 'database_unavailable') {
       const requestId = response.getHeader('x-request-id');
       logger.error('http.failed', { request_id: requestId, path: request.path, error: thrown });
     }

@@ -153,6 +153,16 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
   };
 }
 
+const hostPath = /'(?:\/|[a-z]:\\)[^']*'|(?<![\w.])(?:\/|[a-z]:\\)[^\s'",;:()]*/gi;
+
+/** What of it is for everyone who may ask: how all is, without places on the host, and without what is another tenant's. */
+export function withoutParticulars(health: Health): Health {
+  const text = JSON.stringify({ ...health, account: { ...health.account, unaccounted: [] } });
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll(hostPath, '…') : value,
+  ) as Health;
+}
+
 function diskPart(disk: DiskReport, maxArtifactsBytes: number): Health['disk'] {
   return {
     free_bytes: disk.freeBytes,

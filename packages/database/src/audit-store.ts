@@ -1,13 +1,14 @@
-import type {
-  ArtifactRecord,
-  ExecFilter,
-  ExecId,
-  ExecRecord,
-  ExecScope,
-  ExecStats,
-  ExecTombstone,
-  ExportFormat,
-  InputRecord,
+import {
+  tenantOfScope,
+  type ArtifactRecord,
+  type ExecFilter,
+  type ExecId,
+  type ExecRecord,
+  type ExecScope,
+  type ExecStats,
+  type ExecTombstone,
+  type ExportFormat,
+  type InputRecord,
 } from '@secbox/contracts';
 import type { CompiledQuery, Kysely, Selectable } from 'kysely';
 import { selectCounted, selectionOf, type ExecOrder } from './audit-selection.js';
@@ -46,7 +47,8 @@ const leastListBytes = 256 * 1024;
 const usualRowBytes = 8 * 1024;
 const exportBatchRows = 2000;
 const exportBatchBytes = 1024 ** 2;
-const statsDeadlineMs = 60_000;
+/** Of a piece of an export and a figure of a report, which wait for each other. */
+const reportDeadlineMs = 60_000;
 /** So many rows of one exec take less time than the way to the reading thread and back. */
 const shortList = 128;
 
@@ -71,7 +73,15 @@ export class AuditStore {
     await this.#searchable(filter);
     const query = this.#statements.of('item', selectionOf(scope, filter, options), limit + 1);
     const maxBytes = Math.min(listBytes, Math.max(leastListBytes, limit * usualRowBytes));
-    const { text, last, cut } = await this.#reader.ask({ query, lines: true, maxRows: limit, maxBytes });
+    const tenant = tenantOfScope(scope);
+    const size = { maxRows: limit, maxBytes };
+    const { text, last, cut } = await this.#reader.ask({
+      query,
+      tenant,
+      refusable: true,
+      lines: true,
+      ...size,
+    });
     return {
       // Without the comma behind the last.
       items: text?.subarray(0, -1) ?? new Uint8Array(),
@@ -88,7 +98,7 @@ export class AuditStore {
       .where('tenant', '=', seen.tenant)
       .$if(seen.own !== undefined, (rows) => rows.where((where) => where.and(whereSeen(seen))))
       .compile();
-    const { rows } = await this.#reader.ask({ query });
+    const { rows } = await this.#reader.ask({ query, tenant: seen.tenant });
     const [row] = rows as unknown as Selectable<SandboxExecsTable>[];
     return row && fromRow(row);
   }
@@ -192,10 +202,12 @@ export class AuditStore {
     await this.#searchable(filter);
     const header = exportHeader(format);
     if (header !== '') yield new TextEncoder().encode(header);
+    const how = { ...reportOf(scope), lines: true, maxBytes: exportBatchBytes };
     const ask = (after: number | undefined) => {
       const selection = selectionOf(scope, filter, { order, after });
       const query = this.#statements.of(format, selection, exportBatchRows);
-      return this.#reader.ask({ query, lines: true, long: true, maxBytes: exportBatchBytes });
+      // Only one that has not begun is refused.
+      return this.#reader.ask({ query, ...how, refusable: after === undefined });
     };
     // One piece is made while the one before it is on its way.
     let next = ask(undefined);
@@ -213,7 +225,7 @@ export class AuditStore {
     const execs = () => selectCounted(this.#db, scope, filter);
     const ask = async <Row>(figures: { compile(): CompiledQuery }) => {
       const query = figures.compile();
-      const { rows } = await this.#reader.ask({ query, long: true, deadlineMs: statsDeadlineMs });
+      const { rows } = await this.#reader.ask({ query, ...reportOf(scope), refusable: true });
       return rows as unknown as Row[];
     };
     const [total] = await ask<FiguresRow>(selectFigures(execs()));
@@ -228,6 +240,10 @@ export class AuditStore {
   async #searchable({ q }: ExecFilter): Promise<void> {
     if (q !== undefined) await this.#commands.catchUp();
   }
+}
+
+function reportOf(scope: ExecScope) {
+  return { tenant: tenantOfScope(scope), long: true, deadlineMs: reportDeadlineMs };
 }
 
 function pageOf<Row extends { ordinal: number }, T>(

@@ -48,7 +48,7 @@ export class EventStore {
       .orderBy('seq', 'desc')
       .limit(limit + 1)
       .compile();
-    const { rows, cut } = await this.#reader.ask({ query });
+    const { rows, cut } = await this.#reader.ask({ query, ...(tenant === undefined ? {} : { tenant }) });
     const page = (rows as unknown as Selectable<SecurityEventsTable>[]).slice(0, limit);
     const more = cut || rows.length > limit;
     return { items: page.map(fromEventRow), after: more ? page.at(-1)?.seq : undefined };

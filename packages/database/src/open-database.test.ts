@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventOf, keyOf } from './access-stores.contract.js';
 import { finishedOf, submissionOf } from './exec-store.contract.js';
 import { openDatabase } from './open-database.js';
 
@@ -137,7 +138,13 @@ describe('opening a database', () => {
         other = new Sqlite(path);
         other.exec('BEGIN IMMEDIATE');
         await expect(database.checkWritable()).rejects.toMatchObject(unavailable(path, 'database is locked'));
-        await expect(database.execs.insert(submission)).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+        await expect(database.execs.insert(submission)).rejects.toMatchObject(
+          unavailable('database is locked'),
+        );
+        const insertKey = database.keys.insert(keyOf(), eventOf('key_created'));
+        await expect(insertKey).rejects.toMatchObject(unavailable('database is locked'));
+        const touch = database.keys.touch(keyOf().key_id, submission.created_at);
+        await expect(touch).rejects.toMatchObject(unavailable('database is locked'));
         expect(await database.execs.find(submission.exec_id)).toBeUndefined();
 
         other.exec('ROLLBACK');
@@ -155,17 +162,35 @@ describe('opening a database', () => {
       const database = await openDatabase(path);
       const [file, away] = [join(folder, name), join(folder, 'away')];
       const submission = submissionOf();
+      const key = keyOf();
+      await database.keys.insert(key, eventOf('key_created'));
+      const project = { tenant: key.tenant, projectId: submission.project_id };
       try {
         await rename(file, away);
         for (const replaced of [false, true]) {
           if (replaced) await copyFile(away, file);
           await expect(database.checkWritable()).rejects.toMatchObject(unavailable(name, 'was removed'));
-          if (name === 'secbox.db')
-            await expect(database.execs.insert(submission)).rejects.toThrow('was removed or replaced');
+          if (name === 'secbox.db-wal') continue;
+          const gone = unavailable('was removed or replaced');
+          const { keys, settings, events, retention } = database;
+          const event = eventOf('key_revoked');
+          for (const write of [
+            () => database.execs.insert(submission),
+            () => keys.revoke(key.key_id, null, event.at, event),
+            () => keys.touch(key.key_id, event.at),
+            () => settings.put({}, 0, new Date(), event),
+            () => events.insert(event),
+            () => retention.beginRemoval(project, 'project', { at: event.at, reason: 'deleted', by: null }),
+          ]) {
+            await expect(write()).rejects.toMatchObject(gone);
+          }
         }
         await rename(away, file);
         await database.checkWritable();
         await database.execs.insert(submission);
+        const { tenant, revoked_at: revokedAt } = key;
+        expect(await database.keys.find(tenant, key.key_id)).toMatchObject({ revoked_at: revokedAt });
+        expect(await database.settings.current()).toMatchObject({ version: 0 });
       } finally {
         await database.close();
       }

@@ -42,7 +42,7 @@ export interface OpenOptions {
 /** Opens the database file, making or upgrading it as needed. */
 export async function openDatabase(path: string, { upgrade = true }: OpenOptions = {}): Promise<Database> {
   const sqlite = openFile(path);
-  const prepared = withPreparedStatements(sqlite);
+  const prepared = withPreparedStatements(sqlite, inPlaceCheck([path]));
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: prepared }) });
   try {
     await migrate(db, path, upgrade);
@@ -53,7 +53,7 @@ export async function openDatabase(path: string, { upgrade = true }: OpenOptions
     throw error;
   }
   const reader = new ThreadedReader(path);
-  const writer = new SqliteWriter(db, prepared, inPlaceCheck([path]));
+  const writer = new SqliteWriter(db, prepared);
   const inPlace = inPlaceCheck([path, `${path}-wal`]);
   const checkpoints = new Checkpoints(sqlite);
   const commands = new CommandIndex(db, writer);

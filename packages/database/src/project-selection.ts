@@ -7,6 +7,8 @@ export interface ProjectRow {
   readonly execs: number;
   /** Null when the project was removed and has had no exec since, or none that is seen. */
   readonly last_used_at: string | null;
+  /** Null when no call changed its files. */
+  readonly changed_at: string | null;
 }
 
 /**
@@ -40,7 +42,9 @@ export function selectProjects(scope: ExecScope, after: string, limit: number): 
         where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq${isSeen}) as execs,
       (select coalesce(ended_at, created_at) from sandbox_execs
         where tenant = ${tenant} and project_id = begun.project_id and seq > begun.seq${isSeen}
-        order by seq desc limit 1) as last_used_at
+        order by seq desc limit 1) as last_used_at,
+      (select changed_at from project_changes
+        where tenant = ${tenant} and project_id = begun.project_id) as changed_at
     from begun
     order by begun.project_id`;
 }

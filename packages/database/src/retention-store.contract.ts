@@ -164,6 +164,24 @@ export function describeRetentionStore(name: string, makePlace: () => Promise<Da
         expect(await find(next)).toMatchObject(keptColumns);
       });
 
+      test('are used by a change of their files too, told once a minute', async () => {
+        await ended(minute(1));
+        const listed = async () => (await database.retention.projects(defaultTenant, { limit: 9 })).items;
+        for (const [at, used] of [
+          ['2024-05-01T10:00:30.000Z', minute(1)],
+          [minute(5), minute(5)],
+          ['2024-05-01T10:05:59.000Z', minute(5)],
+          [minute(6), minute(6)],
+        ] as const) {
+          await database.retention.noteChange(key('p'), at);
+          expect(await database.retention.lastUse(key('p'))).toBe(used);
+          expect(await listed()).toEqual([{ project_id: 'p', execs: 1, last_used_at: used }]);
+        }
+        await database.retention.noteChange(key('q'), minute(5));
+        expect(await database.retention.lastUse(key('q'))).toBeUndefined();
+        expect(await listed()).toHaveLength(1);
+      });
+
       test('that lost their inputs are still there', async () => {
         await ended(minute(1));
         await database.retention.beginRemoval(key('p'), 'inputs', tombstone);
@@ -221,6 +239,17 @@ export function describeRetentionStore(name: string, makePlace: () => Promise<Da
         await database.retention.forgetContents(key('p'), ['three']);
         expect(await database.retention.contents(key('q'), 10)).toEqual([{ sha256: 'three', shared: false }]);
         expect(await database.retention.contents(key('p'), 10)).toHaveLength(2);
+      });
+
+      test('are brought by a change of files too, whenever the one before was', async () => {
+        await insert({}, ['one']);
+        await database.retention.noteChange(key('q'), minute(1), 'one');
+        await database.retention.noteChange(key('q'), minute(1), 'two');
+        expect(await database.retention.contents(key('p'), 10)).toEqual([{ sha256: 'one', shared: true }]);
+        expect(await database.retention.contents(key('q'), 10)).toEqual([
+          { sha256: 'one', shared: true },
+          { sha256: 'two', shared: false },
+        ]);
       });
 
       test('of a row that is not written are nobody’s', async () => {

@@ -30,7 +30,9 @@ delete from "sandbox_exec_leftovers" where "exec_id" in (?);
         where tenant = ? and project_id = begun.project_id and seq > begun.seq) as execs,
       (select coalesce(ended_at, created_at) from sandbox_execs
         where tenant = ? and project_id = begun.project_id and seq > begun.seq
-        order by seq desc limit 1) as last_used_at
+        order by seq desc limit 1) as last_used_at,
+      (select changed_at from project_changes
+        where tenant = ? and project_id = begun.project_id) as changed_at
     from begun
     order by begun.project_id;
 
@@ -53,13 +55,20 @@ delete from "sandbox_exec_leftovers" where "exec_id" in (?);
         where tenant = ? and project_id = begun.project_id and seq > begun.seq and (+sandbox_execs.actor = ? or (("sandbox_execs"."user_id" glob ? or "sandbox_execs"."user_id" glob ?) and ("sandbox_execs"."agent_id" glob ?)))) as execs,
       (select coalesce(ended_at, created_at) from sandbox_execs
         where tenant = ? and project_id = begun.project_id and seq > begun.seq and (+sandbox_execs.actor = ? or (("sandbox_execs"."user_id" glob ? or "sandbox_execs"."user_id" glob ?) and ("sandbox_execs"."agent_id" glob ?)))
-        order by seq desc limit 1) as last_used_at
+        order by seq desc limit 1) as last_used_at,
+      (select changed_at from project_changes
+        where tenant = ? and project_id = begun.project_id) as changed_at
     from begun
     order by begun.project_id;
 
 -- lastUse
 select "seq", "created_at", "ended_at" from "sandbox_execs" where "tenant" = ? and "project_id" = ? order by "seq" desc limit ?;
 select max("through_seq") as "seq" from "project_removals" where "tenant" = ? and "project_id" = ? and "scope" = ?;
+
+-- noteChange
+select "changed_at" from "project_changes" where "tenant" = ? and "project_id" = ?;
+insert into "project_contents" ("tenant", "project_id", "sha256") values (?, ?, ?) on conflict do nothing;
+insert into "project_changes" ("tenant", "project_id", "changed_at") values (?, ?, ?) on conflict ("tenant", "project_id") do update set "changed_at" = ?;
 
 -- beginRemoval
 select "exec_id" from "sandbox_execs" where "tenant" = ? and "project_id" = ? and "status" in (?, ?, ?) limit ?;

@@ -6,6 +6,7 @@ import {
   parseProjectId,
   parseTenantId,
   SecboxError,
+  tenantOfScope,
   type ExecId,
   type ExecScope,
   type ExecTombstone,
@@ -18,6 +19,9 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { selectProjects, type ProjectRow } from './project-selection.js';
 import type { Reader } from './reading/reader.js';
 import type { ProjectRemovalsTable, Tables } from './tables.js';
+
+/** Changes of a project's files within this time count as one. */
+const changesApartMs = 60_000;
 
 const unfinished = execStatuses.filter((status) => !isFinal(status));
 
@@ -128,21 +132,56 @@ export class RetentionStore {
     { after, limit }: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<{ readonly items: readonly ProjectSummary[]; readonly after: string | undefined }> {
     const query = selectProjects(scope, after ?? '', limit + 1).compile(this.#db);
-    const { rows } = await this.#reader.ask({ query });
+    const { rows } = await this.#reader.ask({ query, tenant: tenantOfScope(scope) });
     const page = (rows as unknown as ProjectRow[]).slice(0, limit);
     return {
-      items: page.flatMap(({ project_id: id, execs, last_used_at: at }) =>
-        at === null ? [] : [{ project_id: parseProjectId(id), execs, last_used_at: at }],
+      items: page.flatMap(({ project_id: id, execs, last_used_at: at, changed_at: changedAt }) =>
+        at === null
+          ? []
+          : [{ project_id: parseProjectId(id), execs, last_used_at: laterOf(at, changedAt ?? '') }],
       ),
       after: rows.length > limit ? page.at(-1)?.project_id : undefined,
     };
   }
 
-  /** When the project was used last; undefined when there is none, or none any more. */
+  /** When the project was used last, by an exec or a change of its files; undefined when there is none, or none any more. */
   async lastUse(project: ProjectKey): Promise<string | undefined> {
     const last = await lastExec(this.#db, project);
     if (!last || last.seq <= (await removedThrough(this.#db, project))) return undefined;
-    return last.ended_at ?? last.created_at;
+    return laterOf(last.ended_at ?? last.created_at, (await this.#changedAt(project)) ?? '');
+  }
+
+  /** Files of the project are about to be changed by a call; `sha256` is that of the content which it brings, if it is kept. */
+  async noteChange({ tenant, projectId }: ProjectKey, at: string, sha256?: string): Promise<void> {
+    const before = await this.#changedAt({ tenant, projectId });
+    const known = before !== undefined && Date.parse(at) - Date.parse(before) < changesApartMs;
+    if (known && sha256 === undefined) return;
+    const project = { tenant, project_id: projectId };
+    await this.#db.transaction().execute(async (transaction) => {
+      if (sha256 !== undefined) {
+        await transaction
+          .insertInto('project_contents')
+          .values({ ...project, sha256 })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      }
+      if (known) return;
+      await transaction
+        .insertInto('project_changes')
+        .values({ ...project, changed_at: at })
+        .onConflict((conflict) => conflict.columns(['tenant', 'project_id']).doUpdateSet({ changed_at: at }))
+        .execute();
+    });
+  }
+
+  async #changedAt({ tenant, projectId }: ProjectKey): Promise<string | undefined> {
+    const changed = await this.#db
+      .selectFrom('project_changes')
+      .select('changed_at')
+      .where('tenant', '=', tenant)
+      .where('project_id', '=', projectId)
+      .executeTakeFirst();
+    return changed?.changed_at;
   }
 
   /** Notes that a removal begins; throws when the project has an exec that is not over. */
@@ -273,6 +312,10 @@ export class RetentionStore {
       .where('sha256', 'in', [...sha256s])
       .execute();
   }
+}
+
+function laterOf(one: string, other: string): string {
+  return one > other ? one : other;
 }
 
 function lastExec(db: Kysely<Tables> | Transaction<Tables>, { tenant, projectId }: ProjectKey) {

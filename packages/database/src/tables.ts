@@ -21,6 +21,7 @@ export interface Tables {
   readonly sandbox_exec_leftovers: { exec_id: string };
   readonly project_removals: ProjectRemovalsTable;
   readonly project_contents: { tenant: string; sha256: string; project_id: string };
+  readonly project_changes: { tenant: string; project_id: string; changed_at: string };
   readonly settings_versions: SettingsVersionsTable;
   readonly api_keys: ApiKeysTable;
   readonly security_events: SecurityEventsTable;

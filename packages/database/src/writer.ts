@@ -19,13 +19,11 @@ export interface Writer {
 export class SqliteWriter implements Writer {
   readonly #db: Kysely<Tables>;
   readonly #sqlite: SqliteDatabase;
-  readonly #inPlace: () => void;
 
-  /** Both are one connection. `inPlace` throws when what is written would be lost: a look at its file, once a transaction. */
-  constructor(db: Kysely<Tables>, sqlite: SqliteDatabase, inPlace: () => void = () => undefined) {
+  /** Both are one connection. */
+  constructor(db: Kysely<Tables>, sqlite: SqliteDatabase) {
     this.#db = db;
     this.#sqlite = sqlite;
-    this.#inPlace = inPlace;
   }
 
   async write(steps: readonly Step[]): Promise<boolean> {
@@ -34,7 +32,6 @@ export class SqliteWriter implements Writer {
   }
 
   #writeAll(steps: readonly Step[]): boolean {
-    this.#inPlace();
     this.#run('begin');
     try {
       for (const { query, reaches } of steps) {

@@ -3,6 +3,7 @@ import {
   defaultTenant,
   newExecId,
   noEvidence,
+  SecboxError,
   parseProjectId,
   type ExecId,
   type ExecSubmission,
@@ -375,6 +376,34 @@ test('work that something on the host is using keeps its project', async () => {
     code: 'project_in_use',
   });
   expect(await stateOf(execIds)).toEqual({ removed: [null], files: [true], ...whole });
+});
+
+test('of a project in use only artifacts go, of execs that are over', async () => {
+  const execId = await ran('p', 'input');
+  now = new Date(start + 2 * dayMs);
+  const inUse = () => Promise.reject(new SecboxError('project_in_use', 'an exec runs'));
+  const retention = open({ artifacts_days: 1, inputs_days: 1, projects_days: 1 }, { whileUnused: inUse });
+  expect(await retention.run()).toMatchObject({
+    execs: 1,
+    projects: 0,
+    inputs: 0,
+    in_use: 1,
+    complete: true,
+  });
+  expect(await stateOf([execId])).toEqual({ removed: ['retention'], files: [false], ...whole });
+});
+
+test('a change of its files keeps a project as an exec does', async () => {
+  const execId = await ran('p', 'input');
+  await database.retention.noteChange(project, new Date(start + 2 * dayMs).toISOString());
+  const retention = open({ inputs_days: 2, projects_days: 3 });
+  now = new Date(start + 3.9 * dayMs);
+  expect(await retention.run()).toMatchObject({ projects: 0, inputs: 0 });
+  now = new Date(start + 4.1 * dayMs);
+  expect(await retention.run()).toMatchObject({ projects: 0, inputs: 1 });
+  now = new Date(start + 5.1 * dayMs);
+  expect(await retention.run()).toMatchObject({ projects: 1 });
+  expect((await stateOf([execId])).work).toBe(false);
 });
 
 test('a content stays while somebody writes inputs, and is written anew after it went', async () => {

@@ -7,7 +7,7 @@ import { unlessInUse } from './unless-in-use.js';
 
 const projectsAtOnce = 200;
 
-/** Removes projects that no exec has used for long enough, or at least their inputs. */
+/** Removes projects that nobody has used for long enough, or at least their inputs. */
 export async function* removeUnusedProjects(
   parts: RetentionParts,
   remover: ProjectRemover,

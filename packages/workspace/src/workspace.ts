@@ -150,12 +150,13 @@ export class Workspace {
     };
   }
 
-  /** One of the folders of a project; undefined when there is none. */
+  /** One of the folders of a project; undefined when there is none. Inputs that were removed by themselves are made again. */
   areaOf({ tenant, projectId }: ProjectPlace, area: ProjectArea): string | undefined {
-    const folder = this.#below(tenant, 'projects', projectId, area).hostPathNative;
     try {
-      Directory.open(folder).close();
-      return folder;
+      within(Directory.open(this.#below(tenant, 'projects', projectId).hostPathNative), (project) =>
+        (area === 'inputs' ? project.ensureDirectory(area, ours) : project.openDirectory(area)).close(),
+      );
+      return this.#below(tenant, 'projects', projectId, area).hostPathNative;
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return undefined;
       throw error;

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLayeredProject, type ProjectId, SecboxError, type TenantId } from '@secbox/contracts';
 import type { DiskLimits, ExecRunner } from '@secbox/exec-runner';
+import type { Database } from '@secbox/database';
 import type { SkillLayers } from '@secbox/skill-layers';
 import {
   Directory,
@@ -25,7 +26,10 @@ export interface ProjectAreasOptions {
   readonly workspace: Pick<Workspace, 'areaOf' | 'diskOf' | 'inputsOf'>;
   readonly runner: Pick<ExecRunner, 'whileKept' | 'whileUnused'>;
   readonly disk: Pick<DiskLimits, 'holdWork'>;
-  readonly layers: TenantLayers;
+  readonly layers: Pick<TenantLayers, 'of'>;
+  /** Where it is on record which contents are a project's, and when its files were changed. */
+  readonly changes: Pick<Database['retention'], 'noteChange'>;
+  readonly now?: () => Date;
   readonly owner?: Owner | undefined;
 }
 
@@ -74,7 +78,9 @@ export class ProjectAreas {
     return folderArea({
       reading: kept,
       changing: (use) =>
-        this.#locks.using(this.#name(project, 'work'), (lock) => lock.alone(() => kept(use))),
+        this.#locks.using(this.#name(project, 'work'), (lock) =>
+          lock.alone(() => kept((files) => this.#noted(project).then(() => use(files)))),
+        ),
       staging: stagingIn(layers),
       // An open file alone would keep the disk from being unmounted, with nobody knowing why.
       hold: () => this.#kept(project, 'work', () => disk.holdWork(workspace.diskOf(project))),
@@ -89,15 +95,18 @@ export class ProjectAreas {
       });
     const reading = <T>(use: (files: FolderFiles) => Promise<T>) =>
       this.#kept(project, area, () => use(files()));
-    const changing = <T>(use: (files: FolderFiles) => Promise<T>) => {
-      const alone = () => this.#options.runner.whileUnused(project, () => use(files()));
-      return this.#locks.using(this.#name(project, 'calls'), (lock) => lock.alone(alone));
+    const alone = <T>(use: (files: FolderFiles) => Promise<T>) => {
+      const unused = () => this.#options.runner.whileUnused(project, () => use(files()));
+      return this.#locks.using(this.#name(project, 'calls'), (lock) => lock.alone(unused));
     };
+    const changing = <T>(use: (files: FolderFiles) => Promise<T>) =>
+      alone((found) => this.#noted(project).then(() => use(found)));
     const put = (path: string, content: AsyncIterable<Buffer>, precondition: FilePrecondition) =>
       layers.withUpload(async (folder) => {
         const received = await receive(join(folder, 'content'), content);
-        return changing(async (found) => {
+        return alone(async (found) => {
           const before = await this.#before(found, path, precondition);
+          await this.#noted(project, received.sha256);
           const input = { path: parseRelativePath(path, 'path'), secret: false, ...received };
           const staged = { ...input, content: { staged: 'content' } };
           await within(Directory.open(folder), (staging) =>
@@ -129,6 +138,12 @@ export class ProjectAreas {
           return put(path, contentOf(join(folder, 'edited')), { ...precondition, ...same });
         }),
     };
+  }
+
+  /** On record before it is done: a content is its project's from then on, and the project in use. */
+  #noted(project: Project, sha256?: string): Promise<void> {
+    const { changes, now = () => new Date() } = this.#options;
+    return changes.noteChange(project, now().toISOString(), sha256);
   }
 
   async #before(files: FolderFiles, path: string, { ifMatch, ifAbsent }: FilePrecondition): Promise<boolean> {
@@ -194,7 +209,7 @@ async function receive(path: string, content: AsyncIterable<Buffer>) {
     for await (const piece of content) {
       digest.update(piece);
       size += piece.length;
-      await file.write(piece);
+      await file.writeFile(piece);
     }
     await file.sync();
   } finally {

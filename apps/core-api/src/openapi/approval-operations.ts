@@ -66,7 +66,12 @@ export const approvalOperations: readonly Operation[] = [
       },
     },
     answers: { 101: { description: 'The line is open.', nothing: true } },
-    errors: { 426: 'It asks for no WebSocket.', 429: 'Too many follow already.', ...unavailable },
+    errors: {
+      426: 'It asks for no WebSocket.',
+      429: 'Too many follow already.',
+      ...unavailable,
+      default: 'The line is not open.',
+    },
   },
   {
     method: 'get',

@@ -27,8 +27,8 @@ export interface Operation {
   /** The types that a body of plain bytes or text has. */
   readonly bytes?: readonly string[];
   readonly answers: Readonly<Record<number, Answer>>;
-  /** The codes that an error can have, by status. */
-  readonly errors: Readonly<Record<number, string>>;
+  /** The codes that an error can have, by status; `default`: with any other status, what is answered is one. */
+  readonly errors: Readonly<Record<number | string, string>>;
 }
 
 /** A schema by its name, or bytes of these types. */

@@ -1,5 +1,6 @@
+import { isInstallationAdmin, isLimited } from '@secbox/access';
 import type { GuardedRoutes } from '../guarded-routes.js';
-import type { HealthCheck } from '../health.js';
+import { withoutParticulars, type HealthCheck } from '../health.js';
 import type { RouteName } from '../route-access.js';
 
 export function healthRoutes(routes: GuardedRoutes<RouteName>, checkHealth: HealthCheck): void {
@@ -7,8 +8,9 @@ export function healthRoutes(routes: GuardedRoutes<RouteName>, checkHealth: Heal
     response.json({ status: 'ok' });
   });
 
-  routes.on('GET /sandbox/health', async (_request, response) => {
+  routes.on('GET /sandbox/health', async (_request, response, caller) => {
     const health = await checkHealth();
-    response.status(health.status === 'ok' ? 200 : 503).json(health);
+    const seesAll = isInstallationAdmin(caller) && !isLimited(caller);
+    response.status(health.status === 'ok' ? 200 : 503).json(seesAll ? health : withoutParticulars(health));
   });
 }

@@ -48,6 +48,38 @@ describe('a reader', () => {
     expect(order).toHaveLength(6);
   });
 
+  test('serves tenants in turn, whatever one of them asks', async () => {
+    const flood = Array.from({ length: 8 }, (_, n) =>
+      ask(counting(1_000_000 + n), { tenant: 'a', deadlineMs: 100_000, long: n % 2 === 0 }),
+    );
+    let flooding = true;
+    const flooded = Promise.all(flood).then(() => (flooding = false));
+    for (let n = 0; n < 5; n += 1) await ask(`SELECT ${n} AS n`, { tenant: 'b' });
+    await ask(counting(100_000), { tenant: 'b', long: true });
+    expect(flooding).toBe(true);
+    await flooded;
+  });
+
+  test('leaves a thread to others also when one tenant gave its up', async () => {
+    const late = [1, 2, 3].map((n) => ask(counting(30_000_000 + n), { tenant: 'a', deadlineMs: 100 }));
+    for (const { status } of await Promise.allSettled(late)) expect(status).toBe('rejected');
+    await ask('SELECT 1 AS n', { tenant: 'b', deadlineMs: 2000 });
+  });
+
+  test('refuses what may be refused when too much of its tenant waits', async () => {
+    const patient = { tenant: 'a', deadlineMs: 100_000 };
+    const waiting = [1, 2].map((n) => ask(counting(3_000_000 + n), patient));
+    for (let n = 0; n < 64; n += 1) waiting.push(ask(`SELECT ${n} AS n`, patient));
+    const one = 'SELECT 100 AS n';
+    await expect(ask(one, { ...patient, refusable: true })).rejects.toMatchObject({
+      code: 'too_many_requests',
+      details: { retry_after_seconds: 1 },
+    });
+    await ask(one, { ...patient, tenant: 'b', refusable: true });
+    await ask(one, patient);
+    await Promise.all(waiting);
+  });
+
   test('leaves this thread free meanwhile', async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 1);

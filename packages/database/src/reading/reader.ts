@@ -5,6 +5,10 @@ import type { Answer, Question } from './read-worker.mjs';
 
 export interface Ask {
   readonly query: CompiledQuery;
+  /** Whose turn it takes; all without one share another. */
+  readonly tenant?: string;
+  /** Refused when too many of its tenant wait already. */
+  readonly refusable?: boolean;
   /** The rows are a key and a text each, and their texts are wanted as one. */
   readonly lines?: boolean;
   /** Of lines, how many at most; that there are more is told. */
@@ -24,7 +28,10 @@ export interface Reader {
 /** A question, and all who asked it before it was begun: what they hear is younger than their asking. */
 interface Waiting {
   readonly question: Question;
+  readonly tenant: string;
   readonly long: boolean;
+  /** Nobody wants to hear of it any more, but its thread is in the middle of it. */
+  givenUp: boolean;
   readonly askers: Set<(outcome: Reply) => void>;
 }
 
@@ -33,28 +40,33 @@ type Reply = { readonly answer: Answer } | { readonly error: string };
 const defaultDeadlineMs = 10_000;
 const defaultMaxBytes = 8 * 1024 ** 2;
 const closeMs = 1000;
+const mostWaiting = 64;
 
 /**
  * A few threads, each with a connection that can only read. They are made when they are needed first, and a
- * question that takes too long costs its thread: SQLite cannot be stopped in the middle of a step.
+ * question that takes too long costs its thread: SQLite cannot be stopped in the middle of a step. Tenants are served in
+ * turn, and none has all threads: whatever one asks, a thread is left to the others.
  */
 export class ThreadedReader implements Reader {
   readonly #path: string;
   readonly #threads: number;
   readonly #idle: Worker[] = [];
-  readonly #waiting: Waiting[] = [];
+  /** By tenant; whose turn it is comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  /** What each is at, also when it was given up. */
   readonly #asked = new Map<Worker, Waiting>();
-  /** Those that were given up too, until they are gone. */
   readonly #alive = new Map<Worker, Promise<void>>();
   #closed = false;
 
-  constructor(path: string, threads = 2) {
+  constructor(path: string, threads = 3) {
     this.#path = path;
     this.#threads = threads;
   }
 
   async ask({
     query,
+    tenant = '',
+    refusable = false,
     lines = false,
     long = false,
     maxRows,
@@ -64,8 +76,8 @@ export class ThreadedReader implements Reader {
     if (this.#closed) throw unavailable('it is closed');
     const { sql, parameters } = query;
     const question = { sql, parameters, maxBytes, lines, ...(maxRows === undefined ? {} : { maxRows }) };
+    const waiting = this.#waitFor({ question, tenant, long }, refusable);
     const reply = await new Promise<Reply | 'late'>((resolve) => {
-      const waiting = this.#waitFor(question, long);
       const settle = (outcome: Reply) => {
         clearTimeout(timer);
         resolve(outcome);
@@ -90,7 +102,8 @@ export class ThreadedReader implements Reader {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#waiting.splice(0)) settleAll(waiting, { error: 'it is closed' });
+    for (const waiting of [...this.#waiting.values()].flat()) settleAll(waiting, { error: 'it is closed' });
+    this.#waiting.clear();
     const gone = [...this.#alive].map(([worker, exit]) => {
       void worker.terminate();
       return exit;
@@ -99,30 +112,53 @@ export class ThreadedReader implements Reader {
     await Promise.race([Promise.all(gone), new Promise((resolve) => setTimeout(resolve, closeMs).unref())]);
   }
 
-  #waitFor(question: Question, long: boolean): Waiting {
-    const same = this.#waiting.find((waiting) => isSame(waiting.question, question));
+  #waitFor(asked: Pick<Waiting, 'question' | 'tenant' | 'long'>, refusable: boolean): Waiting {
+    const queue = this.#waiting.get(asked.tenant) ?? [];
+    const same = queue.find(({ question }) => isSame(question, asked.question));
     if (same) return same;
-    const waiting = { question, long, askers: new Set<(outcome: Reply) => void>() };
-    this.#waiting.push(waiting);
+    if (refusable && queue.length >= mostWaiting) throw tooMany();
+    const waiting = { ...asked, givenUp: false, askers: new Set<(outcome: Reply) => void>() };
+    queue.push(waiting);
+    this.#waiting.set(asked.tenant, queue);
     return waiting;
   }
 
   #next(): void {
     for (;;) {
-      const at = this.#waiting.findIndex(({ long }) => !long || this.#mayTakeLong());
-      const worker = at < 0 ? undefined : (this.#idle.pop() ?? this.#start());
-      const [next] = worker ? this.#waiting.splice(at, 1) : [];
-      if (!worker || !next) return;
+      const next = this.#firstOf();
+      const worker = next && (this.#idle.pop() ?? this.#start());
+      if (!worker) return;
+      const queue = this.#remove(next);
+      // Its tenant's next turn comes after those of all others that wait.
+      this.#waiting.delete(next.tenant);
+      if (queue.length > 0) this.#waiting.set(next.tenant, queue);
       this.#asked.set(worker, next);
       worker.postMessage(next.question);
     }
   }
 
-  /** One thread is left to short questions: whoever asks many long ones holds up none but those. */
-  #mayTakeLong(): boolean {
-    const underWay = [...this.#asked.values()].filter(({ long }) => long).length;
-    const givenUp = this.#alive.size - this.#idle.length - this.#asked.size;
-    return underWay + givenUp < Math.max(1, this.#threads - 1);
+  /** What may be asked now of whoever's turn it is. */
+  #firstOf(): Waiting | undefined {
+    const underWay = [...this.#asked.values()];
+    const most = Math.max(1, this.#threads - 1);
+    const busy = underWay.filter(({ long, givenUp }) => long || givenUp).length;
+    for (const [tenant, queue] of this.#waiting) {
+      const own = underWay.filter((each) => each.tenant === tenant);
+      if (own.length >= most) continue;
+      // One thread is left to short questions, of all tenants and, where there are enough, of each.
+      const mayTakeLong = busy < most && own.filter(({ long }) => long).length < Math.max(1, most - 1);
+      const next = queue.find(({ long }) => !long || mayTakeLong);
+      if (next) return next;
+    }
+    return undefined;
+  }
+
+  #remove(waiting: Waiting): Waiting[] {
+    const queue = this.#waiting.get(waiting.tenant) ?? [];
+    const at = queue.indexOf(waiting);
+    if (at >= 0) queue.splice(at, 1);
+    if (queue.length === 0) this.#waiting.delete(waiting.tenant);
+    return queue;
   }
 
   #start(): Worker | undefined {
@@ -134,9 +170,10 @@ export class ThreadedReader implements Reader {
     worker.unref();
     worker.on('message', (reply: Reply) => {
       const asked = this.#asked.get(worker);
-      if (!this.#asked.delete(worker)) return;
+      if (!asked || asked.givenUp) return;
+      this.#asked.delete(worker);
       this.#idle.push(worker);
-      if (asked) settleAll(asked, reply);
+      settleAll(asked, reply);
       this.#next();
     });
     // Its exit follows, and tells whoever waits.
@@ -161,11 +198,10 @@ export class ThreadedReader implements Reader {
   }
 
   #giveUp(late: Waiting): void {
-    const at = this.#waiting.indexOf(late);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    this.#remove(late);
     for (const [worker, asked] of this.#asked) {
       if (asked !== late) continue;
-      this.#asked.delete(worker);
+      late.givenUp = true;
       void worker.terminate();
     }
   }
@@ -184,6 +220,12 @@ function isSame(one: Question, other: Question): boolean {
     one.parameters.length === other.parameters.length &&
     one.parameters.every((value, index) => value === other.parameters[index])
   );
+}
+
+function tooMany(): SecboxError {
+  return new SecboxError('too_many_requests', 'Too many questions of the tenant wait already.', {
+    details: { retry_after_seconds: 1 },
+  });
 }
 
 function unavailable(why: string): SecboxError {
