@@ -4,7 +4,7 @@ import { assessJavascript } from './javascript/assess-javascript.js';
 import { runCommand } from './commands/run-command.js';
 import type { AssessedLanguage } from './language.js';
 import { plainText } from './commands/stream.js';
-import type { Given, Piece } from './piece.js';
+import { atFolder, type Given, type Piece } from './piece.js';
 import { assessPython } from './python/assess-python.js';
 import { Report, type Spot } from './report.js';
 import type { RuleId } from './rules/catalogue.js';
@@ -102,7 +102,8 @@ class Work {
       return;
     }
     if (tree.error) piece.add('cannot-tell.parse-error', tree.error);
-    assessors[language]({ ...piece, tree, given });
+    const started = { ...piece, tree, given };
+    assessors[language](given?.folder === undefined ? started : atFolder(started, given.folder));
   }
 
   piece(

@@ -193,6 +193,11 @@ export const placeOf = remembered((path): Place => {
   return plain === '..' || plain.startsWith('../') ? 'outside' : 'own';
 });
 
+/** A path as seen from where the folder is named. */
+export function below(folder: string | undefined, path: string): string {
+  return folder === undefined || /^[/~]/.test(path) || path.startsWith(hole) ? path : `${folder}/${path}`;
+}
+
 /** Names that say what they are wherever they lie. */
 function suffixPlace(path: string): Place | undefined {
   const parts = path.split('/');

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@secbox/logging';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isAtLeast } from './level.js';
 import { openRiskAssessor, type RiskAssessor, type RiskAssessorOptions } from './risk-assessor.js';
 
@@ -192,24 +192,21 @@ describe('limits', () => {
   });
 
   test('past the deadline the thread is replaced, others wait on, and the event loop turns', async () => {
-    const made = assessor({ deadlineMs: 150, waitMs: 60_000 });
+    const made = assessor({ deadlineMs: 400, waitMs: 60_000 });
     // The first answers are also those of a thread that is warm.
     for (let n = 0; n < 3; n += 1) await made.assess({ language: 'javascript', code: 'f(1)' });
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    const started = performance.now();
-    const hostile = made.assess(slow).then((answer) => {
-      delay.disable();
-      return { ...answer, ms: performance.now() - started };
-    });
-    const [late, next] = await Promise.all([hostile, made.assess({ language: 'bash', code: 'rm -rf /' })]);
+    const before = performance.eventLoopUtilization();
+    const hostile = made.assess(slow);
+    const next = made.assess({ language: 'bash', code: 'rm -rf /' });
+    // A busy machine delays both timers alike, and a loop calls them in turn whenever it does.
+    const late = await Promise.race([hostile, sleep(400 + 50, 'later')]);
+    const { active } = performance.eventLoopUtilization(before);
     expect(late).toMatchObject({ level: 'MEDIUM', complete: false });
-    expect(rulesOf(late)).toEqual(['cannot-tell.timeout']);
-    // Whatever is over the deadline is the machine's, which others use as well; bench:risk judges on one that is idle.
-    expect(late.ms).toBeLessThan(150 + 3_000);
-    expect(delay.max / 1e6).toBeLessThan(2_000);
+    expect(rulesOf(await hostile)).toEqual(['cannot-tell.timeout']);
+    // What the loop itself was busy with, however long others kept it from the processors while it had nothing to do.
+    expect(active).toBeLessThan(200);
     // The second had to wait for a new thread; a busy machine may even take its deadline.
-    expect(isAtLeast(next.level, 'MEDIUM')).toBe(true);
+    expect(isAtLeast((await next).level, 'MEDIUM')).toBe(true);
     expect((await made.assess({ language: 'bash', code: 'echo hi' })).findings.length).toBeLessThanOrEqual(1);
   });
 

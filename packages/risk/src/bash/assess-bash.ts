@@ -1,12 +1,14 @@
 import { assessSetting, assessUnsetting } from '../commands/environment.js';
 import { runCommand } from '../commands/run-command.js';
-import { outputOf, unknownStream, type Stream } from '../commands/stream.js';
+import { outputOf, plainText, unknownStream, type Stream } from '../commands/stream.js';
 import { touchPath } from '../commands/touch-path.js';
 import { languageOf } from '../commands/interpreters.js';
-import { effects, prefixes } from '../commands/known-commands.js';
+import { effects, isKnownCommand, prefixes } from '../commands/known-commands.js';
 import type { Piece } from '../piece.js';
 import { hole } from '../place.js';
+import { combinations } from '../values/choices.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { unquoted } from './assignments.js';
 import { bracedWord } from './braces.js';
 import { interpreterOf, ScriptFiles } from './script-files.js';
 import { assessSubscripts } from './subscripts.js';
@@ -18,6 +20,24 @@ const maxCalls = 6;
 /** Follows a script command by command; both sides of every branch count. */
 export function assessBash(piece: Piece): void {
   new Script(piece).run(piece.tree.root, piece.given?.stdin);
+}
+
+interface Redirected {
+  readonly redirect: SyntaxNode;
+  readonly body: SyntaxNode | undefined;
+  readonly input: Stream | undefined;
+}
+
+const setters = new Set(
+  'read mapfile readarray getopts eval source . declare typeset local export readonly set shift trap alias'.split(
+    ' ',
+  ),
+);
+
+/** What is read where it can be one of several texts is not known. */
+function oneOf(texts: readonly string[]): Stream {
+  const [text = hole, ...others] = texts;
+  return others.length === 0 ? plainText(text) : unknownStream;
 }
 
 class Script {
@@ -160,14 +180,13 @@ class Script {
     if (redirect.type === 'heredoc_redirect') {
       const body = redirect.children.find((child) => child.type === 'heredoc_body');
       const start = redirect.children.find((child) => child.type === 'heredoc_start');
-      if (!body) return { kind: 'text', text: '', decoded: false };
+      if (!body) return plainText('');
       const quoted = start ? /['"\\]/.test(textOf(this.#piece.tree, start)) : false;
-      const text = quoted ? textOf(this.#piece.tree, body) : this.#words.expand(body);
-      return { kind: 'text', text, decoded: false };
+      return oneOf(quoted ? [textOf(this.#piece.tree, body)] : this.#words.expand(body));
     }
     if (redirect.type === 'herestring_redirect') {
       const [word] = namedChildren(redirect);
-      return { kind: 'text', text: word ? this.#words.expand(word) : hole, decoded: false };
+      return oneOf(word ? this.#words.expand(word) : [hole]);
     }
     if (redirect.type === 'file_redirect' && redirect.children.some((child) => child.type === '<')) {
       const target = childOf(redirect, 'destination');
@@ -183,7 +202,10 @@ class Script {
     const target = childOf(redirect, 'destination');
     const operator = redirect.children.find((child) => /[<>]/.test(child.type))?.type ?? '>';
     if (!target || target.type === 'process_substitution') return;
-    const path = this.#words.expand(target);
+    for (const path of this.#words.expand(target)) this.#redirect(path, operator, { redirect, body, input });
+  }
+
+  #redirect(path: string, operator: string, { redirect, body, input }: Redirected): void {
     if (operator.endsWith('&') && /^(\d+|-)$/.test(path)) return;
     if (/^\/dev\/(tcp|udp)\//.test(path)) {
       this.#piece.fact('network');
@@ -193,38 +215,34 @@ class Script {
       this.#piece.add(isShell ? 'network.shell' : 'network.backdoor', redirect);
       return;
     }
-    touchPath(this.#piece, operator === '<' ? 'read' : 'write', path, redirect);
+    const piece = this.#files.inFolder(this.#piece);
+    touchPath(piece, operator === '<' ? 'read' : 'write', path, redirect);
     if (operator !== '<' && body) this.#files.write(path, this.#outputOf(body, input), operator === '>>');
   }
 
-  /** The words of a command: as many lists as a variable of it has values, and every value in one of them. */
-  #argvs(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly string[])[] {
-    const words: (readonly (readonly string[])[])[] = [];
-    let most = 1;
-    const take = (word: SyntaxNode) => {
-      const lists = this.#words.alternatives(
-        word.type === 'command_name' ? (word.children[0] ?? word) : word,
-      );
-      words.push(lists);
-      most = Math.max(most, lists.length);
-    };
-    for (const child of node.children) {
-      const { field, type } = child;
+  /** Of each word of a command the words that it becomes, in each way that it can. */
+  #lists(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly (readonly string[])[])[] {
+    const words = node.children.filter(
       // The dollar of $"…" is a word of its own to the grammar.
-      if ((field === 'name' || field === 'argument') && type !== '$') take(child);
-    }
-    for (const word of late) take(word);
-    return Array.from({ length: most }, (_, choice) =>
-      words.flatMap((lists) => lists[choice] ?? lists[0] ?? []),
+      ({ field, type }) => (field === 'name' || field === 'argument') && type !== '$',
+    );
+    return [...words, ...late].map((word) =>
+      this.#words.alternatives(word.type === 'command_name' ? (word.children[0] ?? word) : word),
     );
   }
 
+  /** The words of a command, in each way that its variables make it. */
+  #argvs(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly string[])[] {
+    return combinations(this.#lists(node, late), [hole]).map((words) => words.flat());
+  }
+
   /** Programs that do the same to each of their words are looked at once, with all of them. */
-  #together(argvs: readonly (readonly string[])[]): readonly (readonly string[])[] {
-    const [[name = ''] = []] = argvs;
+  #commands(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly string[])[] {
+    const lists = this.#lists(node, late);
+    const [[[name = ''] = [], ...others] = []] = lists;
     const isPlain = effects.has(name) && !prefixes.has(name) && !this.#functions.has(name);
-    if (argvs.length === 1 || !isPlain || argvs.some(([other]) => other !== name)) return argvs;
-    return [[name, ...new Set(argvs.flatMap((words) => words.slice(1)))]];
+    if (isPlain && others.length === 0) return [[...new Set(lists.flat(2))]];
+    return combinations(lists, [hole]).map((words) => words.flat());
   }
 
   #runCommand(node: SyntaxNode, stdin: Stream | undefined, late: readonly SyntaxNode[]): void {
@@ -234,7 +252,7 @@ class Script {
       stdin,
     );
     for (const redirect of childrenOf(node, 'redirect')) this.#runRedirect(redirect, node, input);
-    const argvs = this.#together(this.#argvs(node, late));
+    const argvs = this.#commands(node, late);
     const script = this.#substitutedScript(node, argvs);
     if (script) this.#runWords(script.words, node, script.stream);
     else for (const words of argvs) this.#runWords(words, node, input);
@@ -259,13 +277,23 @@ class Script {
       if (this.#called.has(key)) return;
       this.#called.add(key);
       this.#callFunction(called, args, stdin);
-      return;
+      // It may not be defined yet, or no longer.
+      if (!isKnownCommand(name)) return;
     }
+    if (this.#setsUnseen(words, node)) this.#piece.add('name.hidden', node);
     const script = this.#files.scriptIn(words);
     const input = script?.stream ?? stdin;
-    const run = script?.words ?? this.#files.fromStart(words);
-    runCommand(this.#piece, { words: run, at: node, ...(input && { stdin: input }) });
+    const piece = this.#files.inFolder(this.#piece);
+    runCommand(piece, { words: script?.words ?? words, at: node, ...(input && { stdin: input }) });
     this.#files.note(name, args);
+  }
+
+  /** What sets variables was taken note of by its name, which must stand there. */
+  #setsUnseen([name = '', ...args]: readonly string[], node: SyntaxNode): boolean {
+    if (name === 'command' || name === 'builtin')
+      return this.#setsUnseen(args.slice(args.findIndex((arg) => !arg.startsWith('-'))), node);
+    const sets = setters.has(name) || (name === 'printf' && args[0]?.startsWith('-v') === true);
+    return sets && !node.children.some((child) => unquoted(textOf(this.#piece.tree, child)) === name);
   }
 
   #callFunction(definition: SyntaxNode, args: readonly string[], stdin: Stream | undefined): void {

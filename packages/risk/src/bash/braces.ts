@@ -1,3 +1,4 @@
+import { hole } from '../place.js';
 import type { SyntaxNode, SyntaxTree } from '../syntax/node.js';
 
 const maxWords = 64;
@@ -18,8 +19,6 @@ export function expandBraces(word: string): readonly string[] {
   const match = /^([^{}]*)\{([^{}]*,[^{}]*)\}([\s\S]*)$/.exec(word);
   if (!match) return [word];
   const [, before = '', choices = '', after = ''] = match;
-  return choices
-    .split(',')
-    .flatMap((choice) => expandBraces(`${before}${choice}${after}`))
-    .slice(0, maxWords);
+  const words = choices.split(',').flatMap((choice) => expandBraces(`${before}${choice}${after}`));
+  return words.length > maxWords ? [...words.slice(0, maxWords), hole] : words;
 }

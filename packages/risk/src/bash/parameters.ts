@@ -1,34 +1,48 @@
 import { hole } from '../place.js';
+import { combinations } from '../values/choices.js';
 import { textOf, type SyntaxNode, type SyntaxTree } from '../syntax/node.js';
 
 interface Lookup {
   readonly variable: (name: string) => readonly string[];
-  readonly expand: (node: SyntaxNode) => string;
+  /** Of an array, its items. */
+  readonly items: (name: string) => readonly string[];
+  readonly expand: (node: SyntaxNode) => readonly string[];
 }
 
 /** What `${…}` is: `${x}`, `${x:-y}`, `${x:1:2}`, `${!x}`, `${x/a/b}`, `${x##*\/}` and the like. */
 export function expandParameter(
   tree: SyntaxTree,
   node: SyntaxNode,
-  { variable, expand }: Lookup,
+  { variable, items, expand }: Lookup,
 ): readonly string[] {
   const inner = node.children.filter((child) => child.type !== '${' && child.type !== '}');
   const isName = (child: SyntaxNode) => /variable_name|subscript/.test(child.type);
   const at = inner.findIndex(isName);
   const name = inner[at];
   if (!name) return [hole];
-  const bare = textOf(tree, name).replace(/\[.*\]$/, '');
-  const isList = bare === '@' || bare === '*';
+  const text = textOf(tree, name);
+  const bare = text.replace(/\[[^]*\]$/, '');
+  const isList = bare === '@' || bare === '*' || /\[["']?[@*]["']?\]$/.test(text);
   const before = inner[at - 1]?.type;
-  if (before === '#') return ['1'];
-  const direct = variable(bare);
+  if (before === '#')
+    return isList ? [hole] : items(bare).map((value) => (value.includes(hole) ? hole : String(value.length)));
+  const direct = isList ? variable(bare) : items(bare);
   const values =
     before === '!'
-      ? direct.flatMap((pointed) => (pointed.includes(hole) ? [hole] : variable(pointed)))
+      ? direct.flatMap((pointed) => (isList || !/^\w+$/.test(pointed) ? [hole] : items(pointed)))
       : direct;
   const operator = inner[at + 1]?.type;
-  const operands = inner.slice(at + 2);
-  const texts = operands.filter(({ named }) => named).map(expand);
+  const operands = inner.slice(at + 2).filter(({ named }) => named);
+  return combinations(operands.map(expand), hole).flatMap((texts) =>
+    expanded(values, operator, { texts, isList }),
+  );
+}
+
+function expanded(
+  values: readonly string[],
+  operator: string | undefined,
+  { texts, isList }: { texts: readonly string[]; isList: boolean },
+): readonly string[] {
   switch (operator) {
     case undefined:
     case ':?':
@@ -45,7 +59,7 @@ export function expandParameter(
       ];
     case ':+':
     case '+':
-      return [texts.join('')];
+      return [texts.join(''), ''];
     case ':':
       return values.map((value) => (isList ? hole : sliced(value, texts)));
     case '/':

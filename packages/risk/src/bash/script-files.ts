@@ -1,15 +1,14 @@
 import { startOf } from '../commands/interpreter-options.js';
 import { languageOf } from '../commands/interpreters.js';
 import { unknownStream, type Stream } from '../commands/stream.js';
-import { hole, placeOf } from '../place.js';
-
-/** Programs whose relative paths depend on where the script went before, to somebody's ruin. */
-const destructive = new Set(['rm', 'rmdir', 'unlink', 'shred', 'find', 'chmod', 'chown']);
+import { atFolder, type Piece } from '../piece.js';
+import { below, hole, placeOf } from '../place.js';
 
 /** What a script has put into files so far, and in which folder it is. */
 export class ScriptFiles {
   readonly #written = new Map<string, Stream>();
   #folder = '.';
+  readonly #before: string[] = [];
 
   write(path: string, content: Stream, append: boolean): void {
     const before = append ? this.#written.get(plain(path)) : undefined;
@@ -19,11 +18,42 @@ export class ScriptFiles {
 
   /** Notes what a command does to files or to the folder. */
   note(name: string, args: readonly string[]): void {
-    if (name === 'curl' || name === 'wget') this.#download(args);
-    else if (name === 'cd' || name === 'pushd') {
-      const [to = '~'] = args.filter((arg) => !arg.startsWith('-'));
-      this.#folder = /^[/~]/.test(to) || to.startsWith(hole) ? to : `${this.#folder}/${to}`;
+    const [first = '', ...rest] = args.filter((arg) => arg !== '--');
+    switch (name) {
+      case 'curl':
+      case 'wget':
+        this.#download(args);
+        return;
+      case 'command':
+      case 'builtin':
+        this.note(first, rest);
+        return;
+      case 'cd':
+      case 'pushd': {
+        const [to = '~'] = args.filter((arg) => !/^-[A-Za-z@]*$/.test(arg) && arg !== '--');
+        if (args.includes('-')) this.#folder = this.#before.pop() ?? this.#folder;
+        else this.#go(below(this.#folder, to));
+        return;
+      }
+      case 'popd':
+        this.#folder = this.#before.pop() ?? this.#folder;
+        return;
+      case 'eval':
+      case 'trap':
+        // Where that goes is not followed.
+        if (/\b(cd|pushd|popd)\b/.test(args.join(' ').replace(/["'\\]/g, ''))) this.#go(hole);
     }
+  }
+
+  #go(folder: string): void {
+    this.#before.push(this.#folder);
+    this.#folder = folder;
+  }
+
+  /** The piece as commands see it that run where the script is now. */
+  inFolder(piece: Piece): Piece {
+    const isOwn = placeOf(this.#folder) === 'own';
+    return isOwn ? piece : atFolder(piece, this.#folder);
   }
 
   #download(args: readonly string[]): void {
@@ -47,14 +77,6 @@ export class ScriptFiles {
       return stream !== undefined && stream !== unknownStream;
     });
     return run && stream && { words: run, stream };
-  }
-
-  /** The words with their relative paths as seen from where the script began. */
-  fromStart(words: readonly string[]): readonly string[] {
-    const [name = '', ...args] = words;
-    if (!destructive.has(name) || placeOf(this.#folder) === 'own') return words;
-    const isRelative = (arg: string) => !/^[-/~(){}!;+]/.test(arg) && !arg.startsWith(hole);
-    return [name, ...args.map((arg) => (isRelative(arg) ? `${this.#folder}/${arg}` : arg))];
   }
 }
 

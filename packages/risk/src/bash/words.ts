@@ -1,23 +1,18 @@
 import type { Stream } from '../commands/stream.js';
-import { isCommanding } from '../commands/environment.js';
 import type { Piece } from '../piece.js';
 import { downloadedHole, hole } from '../place.js';
-import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { combinations, maxChoices, toldTexts } from '../values/choices.js';
 import { unescape } from '../values/escapes.js';
 import { maxText } from '../values/value.js';
+import { Assignments, type Assignment } from './assignments.js';
 import { expandBraces } from './braces.js';
 import { expandParameter } from './parameters.js';
-
-interface Assignment {
-  readonly value: SyntaxNode | undefined;
-  readonly append: boolean;
-}
 
 /** Where an unquoted expansion lets a word fall apart. */
 const gap = '\u0001';
 /** What a process substitution leaves in its place. */
 export const substitutedPath = '/dev/fd/63';
-const maxChoices = 8;
 const maxDepth = 60;
 
 /** A variable that decides what other programs load or run, where it is set. */
@@ -31,14 +26,7 @@ export interface Setting {
 export class Words {
   readonly #piece: Piece;
   readonly #outputOf: (node: SyntaxNode) => Stream;
-  readonly #assignments = new Map<string, Assignment[]>();
-  readonly #settings: { readonly name: string; readonly at: SyntaxNode }[] = [];
-  /** Words that are exported or declared as a text, such as "A=$b". */
-  readonly #declared: SyntaxNode[] = [];
-  /** What `set` makes the positional parameters be. */
-  readonly #sets: (readonly SyntaxNode[])[] = [];
-  /** Whether there is what changes them in ways that are not followed. */
-  #moves = false;
+  readonly #noted: Assignments;
   readonly #open = new Set<string>();
   /** What variables are, and the words of nodes by their ids, while the positional parameters stay the same. */
   #values = new Map<string, readonly string[]>();
@@ -51,105 +39,25 @@ export class Words {
   constructor(piece: Piece, outputOf: (node: SyntaxNode) => Stream) {
     this.#piece = piece;
     this.#outputOf = outputOf;
+    this.#noted = new Assignments(piece.tree);
     this.#positional = piece.given?.args;
     this.#substituting = new Uint8Array(piece.tree.size);
   }
 
   /** Takes note of what the node sets. */
   collect(node: SyntaxNode): void {
-    const { tree } = this.#piece;
-    if (node.type === 'variable_assignment') {
-      const name = childOf(node, 'name');
-      const append = node.children.some((child) => child.type === '+=');
-      if (name) this.#note(textOf(tree, name), { value: childOf(node, 'value'), append }, node);
-    } else if (node.type === 'for_statement') {
-      const name = childOf(node, 'variable');
-      const values = childrenOf(node, 'value');
-      if (!name) return;
-      for (const value of values.length === 0 ? [undefined] : values) {
-        this.#note(textOf(tree, name), { value, append: false }, node);
-      }
-    } else if (node.type === 'command') {
-      const name = childOf(node, 'name');
-      if (name) this.#collectCommand(textOf(tree, name), childrenOf(node, 'argument'), node);
-    } else if (node.type === 'expansion') {
-      // ${NAME:=value} sets it.
-      const [, name] = /^\$\{(\w+)(?:\[[^\]]*\])?:?=/.exec(textOf(tree, node)) ?? [];
-      const [, value, ...more] = namedChildren(node);
-      if (name !== undefined && isCommanding(name))
-        this.#note(name, { value: more.length === 0 ? value : undefined, append: false }, node);
-    } else if (node.type === 'declaration_command') {
-      for (const child of node.children)
-        if (child.type !== 'variable_assignment' && child.type !== 'variable_name' && child.named)
-          this.#declared.push(child);
-      this.#collectReferences(node);
-    }
-  }
-
-  /** `declare -n a=B`: from then on whatever sets a sets B. */
-  #collectReferences(node: SyntaxNode): void {
-    const { tree } = this.#piece;
-    if (!node.children.some((child) => child.type === 'word' && /^-\w*n/.test(textOf(tree, child)))) return;
-    for (const child of node.children) {
-      const value = child.type === 'variable_assignment' ? childOf(child, 'value') : undefined;
-      if (value) this.#noteUnknown(textOf(tree, value), node);
-    }
-  }
-
-  /** What is set is the variable that the word names. */
-  #noteUnknown(word: string, at: SyntaxNode): void {
-    this.#note(unquoted(word), { value: undefined, append: false }, at);
-  }
-
-  #collectCommand(name: string, args: readonly SyntaxNode[], at: SyntaxNode): void {
-    const { tree } = this.#piece;
-    switch (name) {
-      case 'read':
-      case 'mapfile':
-      case 'readarray':
-      case 'getopts':
-        for (const word of args) this.#noteUnknown(textOf(tree, word), at);
-        return;
-      case 'printf': {
-        const [option = '', word = ''] = args.map((arg) => textOf(tree, arg));
-        const [, glued] = /^["']?-v(.*)$/.exec(option) ?? [];
-        if (glued !== undefined) this.#noteUnknown(unquoted(glued) || word, at);
-        return;
-      }
-      case 'set': {
-        const first = args.findIndex((word, index) => {
-          const isValue = /^[-+]\w*o$/.test(textOf(tree, args[index - 1] ?? at));
-          return !isValue && !/^[-+]\w+$/.test(textOf(tree, word));
-        });
-        if (first >= 0)
-          this.#sets.push(args.slice(/^--?$/.test(textOf(tree, args[first] ?? at)) ? first + 1 : first));
-        return;
-      }
-      case 'shift':
-      case 'eval':
-      case 'source':
-      case '.':
-      case 'builtin':
-      case 'command':
-        this.#moves = true;
-    }
-  }
-
-  #note(name: string, assignment: Assignment, at: SyntaxNode): void {
-    const noted = this.#assignments.get(name);
-    if (noted) noted.push(assignment);
-    else this.#assignments.set(name, [assignment]);
-    if (isCommanding(name)) this.#settings.push({ name, at });
+    this.#noted.collect(node);
   }
 
   /** Where variables are set that decide what other programs load or run; all must have been collected. */
   settings(): readonly Setting[] {
+    const { settings, declared } = this.#noted;
     return [
-      ...this.#settings.map(({ name, at }) => ({
+      ...settings.map(({ name, at }) => ({
         at,
-        texts: this.#assigned(this.#assignments.get(name) ?? []).map((value) => `${name}=${value}`),
+        texts: this.#assigned(this.#noted.of(name)).map((value) => `${name}=${value}`),
       })),
-      ...this.#declared.map((at) => ({ at, texts: this.split(at) })),
+      ...declared.map((at) => ({ at, texts: this.split(at) })),
     ];
   }
 
@@ -213,17 +121,17 @@ export class Words {
     return node.type.endsWith('expansion') || textOf(this.#piece.tree, node).includes('@');
   }
 
-  /** The node as one text; of several choices the first. */
-  expand(node: SyntaxNode): string {
-    return (this.#choices(node, true)[0] ?? hole).replaceAll(gap, ' ');
+  /** The texts that the node can be, each as one. */
+  expand(node: SyntaxNode): readonly string[] {
+    const choices = this.#choices(node, true);
+    return choices.length === 0 ? [hole] : choices.map((choice) => choice.replaceAll(gap, ' '));
   }
 
   #choices(node: SyntaxNode, quoted: boolean): readonly string[] {
     if (!this.#piece.spend() || this.#depth > maxDepth) return [hole];
     this.#depth += 1;
     try {
-      const all = this.#read(node, quoted);
-      return all.length > maxChoices ? all.slice(0, maxChoices) : all;
+      return toldTexts(this.#read(node, quoted));
     } finally {
       this.#depth -= 1;
     }
@@ -235,7 +143,7 @@ export class Words {
       case 'word':
       case 'extglob_pattern':
       case 'regex':
-        return [node.children.length > 0 ? (this.#parts(node, quoted)[0] ?? hole) : unescaped(text)];
+        return node.children.length > 0 ? this.#parts(node, quoted) : [unescaped(text)];
       case 'raw_string':
         return [text.slice(1, -1)];
       case 'ansi_c_string':
@@ -250,7 +158,7 @@ export class Words {
       case 'heredoc_body':
         return this.#parts(node, quoted);
       case 'simple_expansion':
-        return this.#spread(this.#variable(text.slice(1)), quoted);
+        return this.#spread(this.#items(text.slice(1)), quoted);
       case 'expansion':
         return this.#spread(this.#expansion(node), quoted);
       case 'command_substitution':
@@ -258,7 +166,7 @@ export class Words {
       case 'process_substitution':
         return [substitutedPath];
       case 'arithmetic_expansion':
-        return ['1'];
+        return [hole];
       case 'array':
         return [
           namedChildren(node)
@@ -276,11 +184,7 @@ export class Words {
     let choices: readonly string[] = [''];
     let at = node.start;
     const append = (more: readonly string[]) => {
-      const longer: string[] = [];
-      for (const choice of choices) {
-        for (const one of more) if (longer.length < maxChoices) longer.push(bounded(choice + one));
-      }
-      choices = longer;
+      choices = combinations([choices, more], hole).map((both) => bounded(both.join('')));
     };
     for (const child of node.children) {
       if (child.start > at) append([text.slice(at, child.start)]);
@@ -292,9 +196,23 @@ export class Words {
     return choices;
   }
 
-  /** Unquoted, what comes of an expansion falls apart at blanks. */
+  /** Unquoted, what comes of an expansion falls apart at blanks, and at what IFS may be. */
   #spread(values: readonly string[], quoted: boolean): readonly string[] {
-    return quoted ? values : values.map((value) => value.replace(/[ \t\n]+/g, gap));
+    if (quoted) return values;
+    const plain = values.map((value) => value.replace(/[ \t\n]+/g, gap));
+    const marks = this.#marks();
+    if (marks === '') return plain;
+    const apart = plain.map((value) =>
+      Array.from(value, (letter) => (marks.includes(letter) || marks.includes(hole) ? gap : letter)).join(''),
+    );
+    return [...plain, ...apart.filter((value, index) => value !== plain[index])];
+  }
+
+  #marks(): string {
+    if (this.#noted.of('IFS').length === 0 || this.#open.has('IFS')) return '';
+    return this.#variable('IFS')
+      .join('')
+      .replace(/[ \t\n]/g, '');
   }
 
   #printed(node: SyntaxNode): string {
@@ -305,23 +223,34 @@ export class Words {
 
   #expansion(node: SyntaxNode): readonly string[] {
     return expandParameter(this.#piece.tree, node, {
-      variable: (name) => this.#variable(name),
+      variable: (name) =>
+        this.#noted.scattered.has(name) ? [...this.#variable(name), hole] : this.#variable(name),
+      items: (name) => this.#items(name),
       expand: (inner) => this.expand(inner),
     });
   }
 
+  /** What a name is where it stands for one text: of an array, any of its items. */
+  #items(name: string): readonly string[] {
+    const values = this.#variable(name);
+    if (name === '@' || name === '*' || !values.some((value) => value.includes(gap))) return values;
+    return toldTexts(values.flatMap((value) => value.split(gap)));
+  }
+
   #variable(name: string): readonly string[] {
-    const special = specialVariables[name];
-    if (special !== undefined) return [special];
     if (name === '@' || name === '*') return this.#parameters((list) => list.join(gap));
     if (/^\d+$/.test(name)) return this.#parameters((list) => list[Number(name) - 1] ?? hole);
+    const special = specialVariables[name];
     const known = this.#values.get(name);
     if (known) return known;
-    const assignments = this.#assignments.get(name);
-    if (!assignments || this.#open.has(name)) return [hole];
+    const assignments = this.#noted.of(name);
+    const isOpen = this.#noted.isOpen(name);
+    if (assignments.length === 0 || this.#open.has(name))
+      return special === undefined ? [hole] : isOpen ? [special, hole] : [special];
     this.#open.add(name);
-    const values = this.#assigned(assignments);
+    const assigned = this.#assigned(assignments);
     this.#open.delete(name);
+    const values = [...(special === undefined ? [] : [special]), ...assigned, ...(isOpen ? [hole] : [])];
     this.#values.set(name, values);
     return values;
   }
@@ -329,27 +258,34 @@ export class Words {
   /** Of the positional parameters as they were given and as they are set; what else they can be nobody knows. */
   #parameters(pick: (list: readonly string[]) => string): readonly string[] {
     const lists = [this.#positional ?? []];
-    if (this.#sets.length > 0 && !this.#open.has('@')) {
+    const { sets, moves } = this.#noted;
+    if (sets.length > 0 && !this.#open.has('@')) {
       this.#open.add('@');
-      for (const words of this.#sets.slice(0, maxChoices))
-        lists.push(words.flatMap((word) => this.split(word)));
+      for (const words of sets.slice(0, maxChoices)) lists.push(words.flatMap((word) => this.split(word)));
+      if (sets.length > maxChoices) lists.push([hole]);
       this.#open.delete('@');
     }
     const known = lists.map(pick);
-    return this.#positional && !this.#moves ? known : [...known, hole];
+    return this.#positional && !moves ? known : [...known, hole];
   }
 
   #assigned(assignments: readonly Assignment[]): readonly string[] {
     let values: readonly string[] = [];
-    for (const { value, append } of assignments) {
-      const more = value ? this.#choices(value, true) : [hole];
-      const before = values.length === 0 ? [hole] : values;
-      values = append
-        ? before.flatMap((one) => more.map((other) => bounded(one + other)))
-        : [...values, ...more];
-      values = [...new Set(values)].slice(0, maxChoices);
+    /** What was there before something was added to it. */
+    const before: string[] = [];
+    for (const { value, append, each } of assignments) {
+      const isArray = value?.type === 'array';
+      const more = !value ? [hole] : each ? this.split(value) : this.#choices(value, true);
+      // Only of an array the words stay apart.
+      const added = isArray ? more : more.map((one) => one.replaceAll(gap, ' '));
+      if (append) {
+        if (before.length <= maxChoices) before.push(...values);
+        const longer = combinations([values.length === 0 ? [hole] : values, added], hole);
+        values = longer.map((both) => bounded(both.join(isArray ? gap : '')));
+      } else values = [...values, ...added];
+      values = toldTexts(values);
     }
-    return values;
+    return toldTexts([...values, ...before]);
   }
 }
 
@@ -358,24 +294,16 @@ function unescaped(text: string): string {
   return text.includes('\\') ? text.replace(/\\\n/g, '').replace(/\\([\s\S])/g, '$1') : text;
 }
 
-function unquoted(word: string): string {
-  return word.replace(/["'\\]/g, '');
-}
-
 function bounded(text: string): string {
   return text.length > maxText ? hole : text;
 }
 
+/** What they are unless they are set. */
 const specialVariables: Partial<Record<string, string>> = Object.assign(Object.create(null) as object, {
   IFS: ' ',
   HOME: '~',
   PATH: '/usr/bin:/bin',
   PWD: '.',
   TMPDIR: '/tmp',
-  '?': '0',
-  '#': '0',
-  $: '1',
   '!': '%!',
-  _: '',
-  '-': '',
 });

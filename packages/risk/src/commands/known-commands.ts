@@ -74,7 +74,7 @@ export const prefixes: ReadonlyMap<string, { readonly valued: string; readonly s
     catchsegv: { valued: '', skip: 0 },
     taskset: { valued: '', skip: 1 },
     chrt: { valued: '', skip: 1 },
-    xargs: { valued: 'IiPndEaLs', skip: 0 },
+    xargs: { valued: 'IPndEaLs', skip: 0 },
     parallel: { valued: 'jN', skip: 0 },
     coproc: { valued: '', skip: 0 },
     'systemd-run': { valued: 'pu', skip: 0 },
@@ -132,3 +132,21 @@ export const installers: ReadonlySet<string> = new Set([
   'flatpak',
   'easy_install',
 ]);
+
+/** Whether a program of this name is there without anybody bringing it. */
+export function isKnownCommand(name: string): boolean {
+  return (
+    effects.has(name) ||
+    prefixes.has(name) ||
+    shells.has(name) ||
+    elevators.has(name) ||
+    installers.has(name) ||
+    withArguments.has(name)
+  );
+}
+
+const withArguments: ReadonlySet<string> = new Set(
+  'rm rmdir unlink shred chmod chown chgrp kill dd find fd crontab sed eval source . git awk gawk python python3 node sqlite3'.split(
+    ' ',
+  ),
+);

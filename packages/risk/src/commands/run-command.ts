@@ -1,10 +1,11 @@
-import type { Piece } from '../piece.js';
-import { hole, placeOf } from '../place.js';
+import { atFolder, type Piece } from '../piece.js';
+import { below, hole, placeOf } from '../place.js';
 import type { Spot } from '../report.js';
 import { assessSetting, assessUnsetting } from './environment.js';
 import { isKnownPlace } from './known-place.js';
 import { commandsIn } from './command-options.js';
 import { effects, elevators, installers, prefixes, shells, type Effect } from './known-commands.js';
+import { fedCommands } from './fed-commands.js';
 import { isInterpreter, runInterpreter } from './interpreters.js';
 import type { Stream } from './stream.js';
 import { specialCommands } from './special-commands.js';
@@ -77,7 +78,7 @@ function touchArguments(piece: Piece, args: readonly string[], at: Spot): void {
     if (!/[/~@=.]/.test(arg)) continue;
     const path = arg.replace(/^.*?[=@]/, '').replace(/^-[A-Za-z](?=[/~])/, '');
     for (const candidate of path === arg ? [arg] : [arg, path]) {
-      const place = placeOf(candidate);
+      const place = placeOf(below(piece.folder, candidate));
       if (place === 'host') piece.add('files.host', at);
       else if (place === 'credential') {
         piece.fact('credential');
@@ -124,19 +125,28 @@ function runPrefixed(
       return;
     }
     if (rest.length === 0) piece.add('system.information', at);
+    const folder = folderOf(own);
+    if (folder !== undefined && rest.length > 0) {
+      runCommand(atFolder(piece, folder), { words: rest, at, ...(stdin && { stdin }) });
+      return;
+    }
   }
   if (name === 'exec' && own.some((word) => /^-\w*c/.test(word))) piece.add('name.environment', at);
   if (name === 'xargs' || name === 'parallel') {
-    const given = stdin?.kind === 'text' ? stdin.text.split(/\s+/).filter((word) => word !== '') : [hole];
-    const placeholder = words.includes('-I') ? (words[words.indexOf('-I') + 1] ?? '{}') : '{}';
-    const filled = rest.flatMap((word) =>
-      word.includes(placeholder) ? given.map((one) => word.replaceAll(placeholder, one)) : [word],
-    );
-    again(rest.some((word) => word.includes(placeholder)) ? filled : [...rest, ...given]);
+    for (const next of fedCommands(name, own, { rest, stdin })) again(next);
     return;
   }
   if (name === 'watch') again(['sh', '-c', rest.join(' ')]);
   else if (rest.length > 0) again(rest);
+}
+
+/** `env -C FOLDER`. */
+function folderOf(own: readonly string[]): string | undefined {
+  for (const [index, word] of own.entries()) {
+    const [, glued] = /^(?:-[0iv]*C|--c[a-z]*(?:=|$))([^]*)$/.exec(word) ?? [];
+    if (glued !== undefined) return glued === '' ? (own[index + 1] ?? hole) : glued;
+  }
+  return undefined;
 }
 
 /** `env -i` hands on no variable at all, `env -u NAME` not that one; long options may be cut short. */

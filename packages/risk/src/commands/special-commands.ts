@@ -73,10 +73,11 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
         at,
       );
     },
-    eval: (_piece, { args, again }) => again(['sh', '-c', args.join(' ')]),
+    eval: (_piece, { args, again }) => again(['sh', '-c', withoutDashes(args).join(' ')]),
     trap: (_piece, { args, again }) => {
-      const [code = '-'] = args;
-      if (args.length > 1 && !code.startsWith('-') && code !== '') again(['sh', '-c', code]);
+      const [code = '-', ...signals] = withoutDashes(args);
+      const isCode = args[0] === '--' || !code.startsWith('-');
+      if (signals.length > 0 && isCode && code !== '-' && code !== '') again(['sh', '-c', code]);
     },
     alias: (_piece, { args, again }) => {
       for (const arg of args) if (arg.includes('=')) again(['sh', '-c', arg.slice(arg.indexOf('=') + 1)]);
@@ -123,6 +124,11 @@ export const specialCommands: Partial<Record<string, Special>> = Object.assign(
     },
   } satisfies Record<string, Special>,
 );
+
+/** What stands behind the mark that ends the options. */
+function withoutDashes(args: readonly string[]): readonly string[] {
+  return args[0] === '--' ? args.slice(1) : args;
+}
 
 function declare(piece: Piece, { paths, at }: Given): void {
   for (const path of paths) {

@@ -17,8 +17,8 @@ export function plainText(text: string): Stream {
 
 /** What a program of this name prints when it reads `stdin`, where that can be told without running it. */
 export function outputOf(name: string, args: readonly string[], stdin: Stream | undefined): Stream {
-  if (name === 'echo') return text(echoed(args));
-  if (name === 'printf') return text(printed(args));
+  if (name === 'echo') return orUnknown(echoed(args));
+  if (name === 'printf') return orUnknown(printed(args));
   if (name === 'curl' || name === 'wget' || name === 'aria2c') return { kind: 'download' };
   if (stdin?.kind === 'download') return stdin;
   if (name === 'cat' || name === 'tee') {
@@ -31,11 +31,18 @@ export function outputOf(name: string, args: readonly string[], stdin: Stream | 
   return result === undefined ? unknownStream : text(result, true);
 }
 
+function orUnknown(result: string | undefined): Stream {
+  return result === undefined ? unknownStream : text(result);
+}
+
 function text(result: string, decoded = false): Stream {
   return result.length > maxText ? unknownStream : { kind: 'text', text: result, decoded };
 }
 
 function decoderOf(name: string, args: readonly string[]): Decoder | undefined {
+  // What they are told to read instead is not known.
+  if (name !== 'tr' && args.some((arg) => !arg.startsWith('-') && !/^(base64|enc)$/.test(arg)))
+    return undefined;
   const has = (...options: string[]) => options.some((option) => args.includes(option));
   switch (name) {
     case 'base64':
@@ -45,7 +52,7 @@ function decoderOf(name: string, args: readonly string[]): Decoder | undefined {
     case 'openssl':
       return has('base64', '-base64') && has('-d') ? decoders.base64 : undefined;
     case 'xxd':
-      return args.some((arg) => /^-\w*r/.test(arg)) ? decoders.hex : undefined;
+      return has('-r', '-rp') && args.every((arg) => /^-(r|p|ps|rp)$/.test(arg)) ? decoders.hex : undefined;
     case 'gunzip':
     case 'zcat':
       return decoders.gzip;
@@ -64,7 +71,7 @@ function decoderOf(name: string, args: readonly string[]): Decoder | undefined {
   }
 }
 
-function echoed(args: readonly string[]): string {
+function echoed(args: readonly string[]): string | undefined {
   let at = 0;
   let escapes = false;
   let newline = true;
@@ -73,16 +80,33 @@ function echoed(args: readonly string[]): string {
     if (args[at]?.includes('n')) newline = false;
   }
   const joined = args.slice(at).join(' ');
-  return (escapes ? unescape(joined) : joined) + (newline ? '\n' : '');
+  const result = escapes ? printable(joined) : joined;
+  return result === undefined ? undefined : result + (newline ? '\n' : '');
 }
 
-function printed([format = '', ...values]: readonly string[]): string {
+/** What echo -e and %b make of a text: \\0 is followed by three digits, and \\c ends all. */
+function printable(text: string): string | undefined {
+  if (/(^|[^\\])(\\\\)*\\c/.test(text)) return undefined;
+  return unescape(
+    text.replace(/\\(?:0([0-7]{1,3})|([^]))/g, (all, octal?: string) =>
+      octal === undefined ? all : `\\${octal}`,
+    ),
+  );
+}
+
+/** Only plain formats: what is cut, padded or turned into something else is not followed. */
+function printed(args: readonly string[]): string | undefined {
+  const [format = '', ...values] = args[0] === '--' ? args.slice(1) : args;
+  if (format.startsWith('-') || /%(?![sbdi%])/.test(format.replaceAll('%%', ''))) return undefined;
   const left = [...values];
+  let unknown = 0;
   const once = () =>
-    unescape(format).replace(/%(%|[-0-9.]*[sbcdiq])/g, (_, kind: string) => {
+    unescape(format).replace(/%([%sbdi])/g, (_, kind: string) => {
       if (kind === '%') return '%';
-      const value = left.shift() ?? '';
-      return kind.endsWith('b') ? unescape(value) : value;
+      const value = left.shift() ?? (kind === 's' || kind === 'b' ? '' : '0');
+      const shown = kind === 'b' ? printable(value) : value;
+      if (shown === undefined || (/[di]/.test(kind) && !/^(0|-?[1-9]\d*)$/.test(value))) unknown += 1;
+      return shown ?? '';
     });
   let result = once();
   while (left.length > 0 && left.length < values.length && result.length < maxText) {
@@ -90,20 +114,24 @@ function printed([format = '', ...values]: readonly string[]): string {
     result += once();
     if (left.length === before) break;
   }
-  return result;
+  return unknown > 0 ? undefined : result;
 }
 
 function translated(input: string, args: readonly string[]): string | undefined {
-  const [first = '', second = ''] = args.filter((arg) => !/^-[cdst]+$/.test(arg)).map(expandedSet);
+  const options = args.filter((arg) => arg.startsWith('-') && arg !== '-');
+  const [first = '', second = ''] = args.filter((arg) => !options.includes(arg)).map(expandedSet);
   const from = Array.from(first);
   const to = Array.from(second);
-  if (args.some((arg) => /^-\w*c/.test(arg)) || from.includes('[')) return undefined;
-  if (args.some((arg) => /^-\w*d/.test(arg)))
-    return Array.from(input)
-      .filter((letter) => !from.includes(letter))
-      .join('');
+  if (options.some((option) => option !== '-d') || from.includes('[') || to.includes('[')) return undefined;
+  if (options.length > 0) return from.length === 0 ? undefined : without(input, from);
   return Array.from(input)
-    .map((letter) => (from.includes(letter) ? (to[from.indexOf(letter)] ?? to.at(-1) ?? letter) : letter))
+    .map((letter) => (from.includes(letter) ? (to[from.lastIndexOf(letter)] ?? to.at(-1) ?? letter) : letter))
+    .join('');
+}
+
+function without(input: string, letters: readonly string[]): string {
+  return Array.from(input)
+    .filter((letter) => !letters.includes(letter))
     .join('');
 }
 

@@ -1,11 +1,12 @@
 import type { Piece } from '../piece.js';
-import { hole, isVital, placeOf } from '../place.js';
+import { below, hole, isVital, placeOf } from '../place.js';
 import type { Spot } from '../report.js';
 
 export type Touch = 'read' | 'write' | 'delete' | 'delete-tree';
 
 /** What it means that code reads, changes or deletes what lies at a path. Parts of it may be holes. */
-export function touchPath(piece: Piece, touch: Touch, path: string, at: Spot): void {
+export function touchPath(piece: Piece, touch: Touch, named: string, at: Spot): void {
+  const path = below(piece.folder, named);
   const place = placeOf(path);
   if (place === 'host') {
     piece.add('files.host', at);

@@ -22,17 +22,17 @@ export function assessJavascript(piece: Piece): void {
       case 'new_expression':
         assessCall(piece, evaluator, node);
         // What Reflect.get and the like give back is handed on as a name would be.
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(node, parent));
         break;
       case 'member_expression':
       case 'subscript_expression':
       case 'identifier':
       case 'shorthand_property_identifier':
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(node, parent));
         break;
       case 'await_expression':
       case 'parenthesized_expression':
-        if (isHandedOn(parent)) assessReference(piece, evaluator, node, true);
+        if (isHandedOn(node, parent)) assessReference(piece, evaluator, node, true);
         break;
       case 'html_comment':
         // Only scripts know this comment; a module would read it as code.
@@ -46,8 +46,14 @@ export function assessJavascript(piece: Piece): void {
 }
 
 /** Whether who gets it can call it: by an argument, a result or a part of something, not by a name of its own. */
-function isHandedOn(parent: SyntaxNode | undefined): boolean {
-  return parent !== undefined && handing.has(parent.type);
+function isHandedOn(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
+  if (!parent) return false;
+  if (parent.type === 'assignment_expression')
+    return node.field === 'right' && childOf(parent, 'left')?.type === 'subscript_expression';
+  // To compare something is to hand it to nobody.
+  if (parent.type === 'binary_expression')
+    return /^(\|\||&&|\?\?)$/.test(childOf(parent, 'operator')?.type ?? '');
+  return handing.has(parent.type);
 }
 
 const handing = new Set([
@@ -60,8 +66,10 @@ const handing = new Set([
   'object',
   'spread_element',
   'ternary_expression',
-  'binary_expression',
   'sequence_expression',
+  'throw_statement',
+  'for_in_statement',
+  'with_statement',
 ]);
 
 const bindingParents = new Set([

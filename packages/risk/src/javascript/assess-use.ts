@@ -76,7 +76,10 @@ export function assessReference(
     const capability = capabilityOf(value);
     noteHidden(piece, value, capability, node);
     if (value.path === '?[?]') piece.fact('computed-member');
-    if (handedOn && hiddenModules.has(value.path)) piece.fact('hands-on-module');
+    if (handedOn && hiddenModules.has(value.path)) {
+      piece.fact('hands-on-module');
+      piece.add('cannot-tell.module-handed-on', node);
+    }
     if (capability === undefined || value.path.endsWith('()') || value.path.startsWith('?')) continue;
     // A module or a global as a whole does nothing yet, but eval and fetch are functions.
     const isFunction =
@@ -84,7 +87,7 @@ export function assessReference(
       ['eval', 'Function', 'fetch', 'require', 'XMLHttpRequest', 'WebSocket'].includes(value.path);
     if (!isFunction || capability === 'timer') continue;
     if (capability === 'require') {
-      if (value.path !== 'require') piece.add('name.computed', node);
+      if (value.path !== 'require' && value.path !== 'require.main') piece.add('name.computed', node);
       continue;
     }
     use(piece, capability, node, undefined, value);
@@ -118,22 +121,21 @@ function use(
   piece: Piece,
   capability: Capability,
   node: SyntaxNode,
-  given: readonly (readonly Value[])[] | undefined,
+  given: readonly Value[] | undefined,
   target: Reference,
 ): void {
-  const values = given?.map(([first]) => first ?? unknown) ?? [];
+  const values = given ?? [];
   const [first = unknown, second = unknown] = values;
   // What a connection or a stream is asked to do was told when it was made.
-  const touchAll = (touch: Touch, choices: readonly Value[] | undefined) => {
-    for (const choice of choices ?? [])
-      if (!isDescriptor(choice)) touchPath(piece, touch, textValue(choice), node);
+  const touch = (how: Touch, path: Value | undefined) => {
+    if (path && path.kind !== 'number') touchPath(piece, how, textValue(path), node);
   };
   switch (capability) {
     case 'safe':
       return;
     case 'shell':
       piece.add('process.start', node);
-      for (const command of given?.[0] ?? []) runShell(piece, command, node);
+      if (given) runShell(piece, first, node);
       return;
     case 'program':
       if (given && target.path !== 'child_process') runProgram(piece, values, node);
@@ -157,21 +159,22 @@ function use(
       requireModule(piece, given, first, target, node);
       return;
     case 'read':
-      touchAll('read', given?.[0]);
+      // Handed on, it reads whatever it is called with.
+      if (given || !target.path.includes('()')) touch('read', given ? values[0] : unknown);
       return;
     case 'write':
-      touchAll('write', given?.[0] ?? [unknown]);
+      touch('write', first);
       return;
     case 'move':
-      touchAll('read', given?.[0]);
-      touchAll('write', given?.[1] ?? [unknown]);
+      touch('read', values[0]);
+      touch('write', second);
       return;
     case 'delete':
     case 'delete-maybe-tree': {
       const whole =
         capability !== 'delete' &&
         (optionOf(values, 'recursive') || !target.path.startsWith('fs.') || hasUnknownOptions(second));
-      touchAll(whole ? 'delete-tree' : 'delete', given?.[0] ?? [unknown]);
+      touch(whole ? 'delete-tree' : 'delete', first);
       return;
     }
     case 'permissions':
@@ -200,10 +203,6 @@ function use(
     case 'information':
       piece.add('system.information', node);
   }
-}
-
-function isDescriptor(value: Value): boolean {
-  return value.kind === 'number';
 }
 
 function tables(values: readonly Value[]): readonly Table[] {
@@ -247,15 +246,15 @@ function runProgram(piece: Piece, values: readonly Value[], node: SyntaxNode): v
 }
 
 /** The last argument of Function is its body; that of eval its only one. */
-function runCode(piece: Piece, given: readonly (readonly Value[])[] | undefined, node: SyntaxNode): void {
-  const [code = unknown] = given?.at(-1) ?? [];
+function runCode(piece: Piece, given: readonly Value[] | undefined, node: SyntaxNode): void {
+  const code = given?.at(-1) ?? unknown;
   if (code.kind === 'text' && !code.text.includes(hole)) {
     piece.add(code.decoded || code.assembled ? 'code.decoded' : 'code.constant', node);
     piece.runs('javascript', code.text, node);
   } else piece.add(comesFromNetwork(code) ? 'code.downloaded' : 'code.computed', node);
 }
 
-function smuggle(piece: Piece, given: readonly (readonly Value[])[] | undefined, node: SyntaxNode): void {
+function smuggle(piece: Piece, given: readonly Value[] | undefined, node: SyntaxNode): void {
   piece.add('code.smuggled', node);
   runCode(piece, given?.slice(0, 1), node);
 }
@@ -272,7 +271,7 @@ function comesFromNetwork(value: Value, depth = 0): boolean {
 
 function requireModule(
   piece: Piece,
-  given: readonly (readonly Value[])[] | undefined,
+  given: readonly Value[] | undefined,
   first: Value,
   target: Reference,
   node: SyntaxNode,

@@ -37,6 +37,11 @@ export function collectNames(tree: SyntaxTree): Names {
       case 'shorthand_property_identifier_pattern':
         bind(name(target), { kind: 'expression', node, keys });
         return;
+      case 'member_expression': {
+        const property = childOf(target, 'property');
+        if (property) bind(`.${name(property)}`, { kind: 'expression', node, keys });
+        return;
+      }
       case 'object_pattern':
         for (const part of namedChildren(target)) assignPart(part, node, keys);
         return;
@@ -111,6 +116,11 @@ export function collectNames(tree: SyntaxTree): Names {
       case 'variable_declarator': {
         const [left, right] = [childOf(node, 'name'), childOf(node, 'value')];
         if (left && right) assign(left, right, []);
+        break;
+      }
+      case 'field_definition': {
+        const [property, value] = [childOf(node, 'property'), childOf(node, 'value')];
+        if (property && value) bind(`.${name(property)}`, { kind: 'expression', node: value, keys: [] });
         break;
       }
       case 'assignment_expression': {

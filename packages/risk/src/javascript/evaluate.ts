@@ -1,6 +1,7 @@
 import type { Piece } from '../piece.js';
 import { hole } from '../place.js';
 import { childOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { combinations, told } from '../values/choices.js';
 import { unescape } from '../values/escapes.js';
 import {
   derived,
@@ -17,13 +18,13 @@ import { computedMember, foldCall, foldMethod, textValue } from './fold-calls.js
 import { globalNames } from './known-names.js';
 
 const maxDepth = 60;
-const maxChoices = 6;
+const maxBindings = 64;
 const globalObjects = new Set(['globalThis', 'global', 'window', 'self']);
 
 /** A called function with its arguments, after call, apply and bind are taken off. */
 export interface Called {
   readonly target: Reference;
-  readonly given: readonly (readonly Value[])[];
+  readonly given: readonly Value[];
 }
 
 /** What an expression may be. Several values where a name has several; `unknown` where nobody can tell. */
@@ -54,8 +55,8 @@ export class Evaluator {
     this.#openNodes[node.id] = 1;
     this.#depth += 1;
     try {
-      const all = this.#read(node);
-      const values = all.length > maxChoices ? all.slice(0, maxChoices) : all;
+      const read = told(this.#read(node));
+      const values = read.length === 0 ? [unknown] : read;
       this.#known[node.id] = values;
       return values;
     } finally {
@@ -75,23 +76,24 @@ export class Evaluator {
   #called(node: SyntaxNode): readonly Called[] {
     const target = childOf(node, 'function') ?? childOf(node, 'constructor');
     const list = childOf(node, 'arguments');
-    const given = list?.type === 'template_string' ? [this.evaluate(list)] : this.#arguments(list);
+    const ways =
+      list?.type === 'template_string' ? this.evaluate(list).map((text) => [text]) : this.#items(list);
     const targets = target?.type === 'import' ? [reference('import')] : this.evaluate(target);
-    return targets.filter((value) => value.kind === 'reference').map((value) => unwrapped(value, given));
+    return targets
+      .filter((value) => value.kind === 'reference')
+      .flatMap((value) => ways.map((given) => unwrapped(value, given)));
   }
 
-  #arguments(list: SyntaxNode | undefined): readonly (readonly Value[])[] {
-    const given: (readonly Value[])[] = [];
-    for (const node of namedChildren(list)) {
-      if (node.type !== 'spread_element') {
-        given.push(this.evaluate(node));
-        continue;
-      }
-      const [items] = this.evaluate(namedChildren(node)[0]);
-      if (items?.kind === 'list') for (const item of items.items) given.push([item]);
-      else given.push([unknown]);
-    }
-    return given;
+  /** What stands in a list or between the brackets of a call, in each way that it can be. */
+  #items(list: SyntaxNode | undefined): readonly (readonly Value[])[] {
+    const parts = namedChildren(list)
+      .slice(0, maxItems)
+      .map((node): readonly (readonly Value[])[] => {
+        if (node.type !== 'spread_element') return this.evaluate(node).map((value) => [value]);
+        const spread = this.evaluate(namedChildren(node)[0]);
+        return spread.map((items) => (items.kind === 'list' ? items.items : [unknown]));
+      });
+    return combinations(parts, [unknown]).map((way) => way.flat());
   }
 
   /** Inside of other names a name may be cut short: what it is by itself is kept. */
@@ -117,50 +119,49 @@ export class Evaluator {
     }
     if (globalObjects.has(name)) values.push(reference('globalThis'));
     else if (globalNames.has(name)) values.push(reference(name, hidden));
+    // What globalThis was given as a property is a name of nobody.
+    if (values.length === 0 && !name.startsWith('.') && this.#names.has(`.${name}`))
+      return this.named(`.${name}`, hidden);
     return values.length === 0 ? [unknown] : values;
   }
 
   #bound(bindings: readonly Binding[]): readonly Value[] {
-    const values: Value[] = [];
-    for (const binding of bindings.slice(0, 32)) {
-      // No more are kept, and what comes changes the last one at most.
-      if (values.length > maxChoices) break;
-      switch (binding.kind) {
-        case 'expression':
-          for (const value of this.evaluate(binding.node)) {
-            values.push(
-              binding.keys.reduce<Value>(
-                (object, key) => this.member(object, key, false)[0] ?? unknown,
-                value,
-              ),
-            );
-          }
-          break;
-        case 'element':
-          for (const value of this.evaluate(binding.node)) {
-            values.push(...(value.kind === 'list' ? value.items.slice(0, maxChoices) : [unknown]));
-          }
-          break;
-        case 'append': {
-          const last = values.pop() ?? unknown;
-          const more = this.evaluate(binding.node)[0] ?? unknown;
-          values.push(added(last, more));
-          break;
-        }
-        case 'module':
-          values.push(
-            reference(
-              canonical(
-                binding.member === undefined ? binding.module : `${binding.module}.${binding.member}`,
-              ),
-            ),
-          );
-          break;
-        case 'unknown':
-          values.push(unknown);
-      }
+    let values: readonly Value[] = [];
+    /** What was there before something was added to it. */
+    const before: Value[] = [];
+    for (const binding of bindings.slice(0, maxBindings)) {
+      if (binding.kind === 'append') {
+        before.push(...values);
+        const more = this.evaluate(binding.node);
+        const longer = combinations([values, more], unknown).map(([left = unknown, right = unknown]) =>
+          added(left, right),
+        );
+        values = told(longer);
+      } else values = told([...values, ...this.#boundTo(binding)]);
     }
-    return values;
+    return told([...values, ...before, ...(bindings.length > maxBindings ? [unknown] : [])]);
+  }
+
+  #boundTo(binding: Exclude<Binding, { kind: 'append' }>): readonly Value[] {
+    switch (binding.kind) {
+      case 'expression':
+        return this.evaluate(binding.node).flatMap((value) =>
+          binding.keys.reduce<readonly Value[]>(
+            (objects, key) => told(objects.flatMap((object) => this.member(object, key, false))),
+            [value],
+          ),
+        );
+      case 'element':
+        return this.evaluate(binding.node).flatMap((value) =>
+          value.kind === 'list' ? told(value.items) : [unknown],
+        );
+      case 'module': {
+        const { module, member } = binding;
+        return [reference(canonical(member === undefined ? module : `${module}.${member}`))];
+      }
+      case 'unknown':
+        return [unknown];
+    }
   }
 
   #read(node: SyntaxNode): readonly Value[] {
@@ -174,7 +175,7 @@ export class Evaluator {
         return [/\\[xu0-7]/.test(textOf(tree, node)) ? derived(text, [], 'assembled') : literal(text)];
       }
       case 'template_string':
-        return [this.#template(node)];
+        return this.#template(node);
       case 'regex':
         return [reference('<regex>', false, literal(textOf(tree, node)))];
       case 'number':
@@ -195,14 +196,7 @@ export class Evaluator {
       case 'binary_expression':
         return this.#combined(node);
       case 'array':
-        return [
-          {
-            kind: 'list',
-            items: namedChildren(node)
-              .slice(0, maxItems)
-              .map((item) => this.evaluate(item)[0] ?? unknown),
-          },
-        ];
+        return this.#items(node).map((items) => ({ kind: 'list', items }));
       case 'object':
         return [this.#object(node)];
       case 'arrow_function':
@@ -226,16 +220,18 @@ export class Evaluator {
     }
   }
 
-  #template(node: SyntaxNode): Value {
+  #template(node: SyntaxNode): readonly Value[] {
     const { tree } = this.#piece;
     const parts = node.children.filter((child) => child.named);
-    const texts = parts.map((part) => {
-      if (part.type === 'template_substitution')
-        return textValue(this.evaluate(namedChildren(part)[0])[0] ?? unknown);
-      return unescape(textOf(tree, part));
-    });
     const filled = parts.some((part) => part.type !== 'string_fragment');
-    return filled ? derived(texts.join(''), [], 'assembled') : literal(texts.join(''));
+    const choices = parts.map((part): readonly Value[] => {
+      if (part.type === 'template_substitution') return this.evaluate(namedChildren(part)[0]);
+      return [literal(unescape(textOf(tree, part)))];
+    });
+    return combinations(choices, unknown).map((way) => {
+      const text = way.map(textValue).join('');
+      return filled ? derived(text, [], 'assembled') : literal(text);
+    });
   }
 
   #combined(node: SyntaxNode): readonly Value[] {
@@ -243,56 +239,84 @@ export class Evaluator {
     const lefts = this.evaluate(childOf(node, 'left'));
     const rights = this.evaluate(childOf(node, 'right'));
     if (/^(\|\||&&|\?\?)$/.test(operator)) return [...lefts, ...rights];
-    return lefts.flatMap((left) =>
-      rights.map((right) => (operator === '+' ? added(left, right) : arithmetic(operator, left, right))),
+    return combinations([lefts, rights], unknown).map(([left = unknown, right = unknown]) =>
+      operator === '+' ? added(left, right) : arithmetic(operator, left, right),
     );
   }
 
   #object(node: SyntaxNode): Value {
     const entries = new Map<string, readonly Value[]>();
+    const from: Value[] = [];
+    const put = (key: string, values: readonly Value[]) =>
+      entries.set(key, told([...(entries.get(key) ?? []), ...values]));
     for (const part of namedChildren(node).slice(0, maxItems)) {
       const key = childOf(part, 'key');
       if (part.type === 'shorthand_property_identifier')
-        entries.set(nameIn(this.#piece.tree, part), this.evaluate(part));
-      else if (key) {
-        const [computed] = key.type === 'computed_property_name' ? this.evaluate(namedChildren(key)[0]) : [];
-        const text =
-          computed?.kind === 'text'
-            ? computed.text
-            : (plainString(this.#piece.tree, key) ?? nameIn(this.#piece.tree, key));
-        entries.set(text, this.evaluate(childOf(part, 'value')));
+        put(nameIn(this.#piece.tree, part), this.evaluate(part));
+      else if (part.type === 'spread_element') from.push(...this.evaluate(namedChildren(part)[0]));
+      else if (key?.type === 'computed_property_name') {
+        const values = this.evaluate(childOf(part, 'value'));
+        for (const name of this.evaluate(namedChildren(key)[0])) put(textValue(name), values);
+      } else if (key) {
+        const name = plainString(this.#piece.tree, key) ?? nameIn(this.#piece.tree, key);
+        put(name, this.evaluate(childOf(part, 'value')));
       }
     }
-    return { kind: 'table', entries };
+    return from.length === 0 ? { kind: 'table', entries } : { kind: 'table', entries, from };
   }
 
   #subscript(node: SyntaxNode): readonly Value[] {
-    const [index = unknown] = this.evaluate(childOf(node, 'index'));
-    return this.evaluate(childOf(node, 'object')).flatMap((object): readonly Value[] => {
-      if (index.kind === 'number') {
-        if (object.kind === 'list') return [object.items[index.number] ?? unknown];
-        if (object.kind === 'text') return [derived(object.text.charAt(index.number), [object], 'assembled')];
-      }
-      if (index.kind === 'text' && !index.text.includes(hole))
-        return this.member(object, index.text, index.assembled || index.decoded);
-      if (index.kind === 'number' && object.kind !== 'reference') return [unknown];
-      if (object.kind === 'table') return [...object.entries.values()].flat().slice(0, maxChoices);
-      return [computedMember(object)];
-    });
+    const sides = [this.evaluate(childOf(node, 'object')), this.evaluate(childOf(node, 'index'))];
+    return combinations(sides, unknown).flatMap(([object = unknown, index = unknown]) =>
+      this.#entry(object, index),
+    );
+  }
+
+  #entry(object: Value, index: Value): readonly Value[] {
+    if (index.kind === 'number') {
+      if (object.kind === 'list') return [object.items[index.number] ?? unknown];
+      if (object.kind === 'text') return [derived(object.text.charAt(index.number), [object], 'assembled')];
+    }
+    if (index.kind === 'text' && !index.text.includes(hole))
+      return this.member(object, index.text, index.assembled || index.decoded);
+    if (object.kind === 'table') {
+      const known = index.kind === 'number' ? object.entries.get(String(index.number)) : undefined;
+      if (known) return known;
+      const spread = (object.from ?? []).flatMap((one) => this.#entry(one, index));
+      return told([...[...object.entries.values()].flat(), ...spread]);
+    }
+    if (object.kind === 'list') return told([...object.items, unknown]);
+    if (index.kind === 'number' && object.kind !== 'reference') return [unknown];
+    return [computedMember(object)];
   }
 
   #members(node: SyntaxNode | undefined, name: string): readonly Value[] {
     const members: Value[] = [];
-    for (const object of this.evaluate(node)) members.push(...this.member(object, name, false));
+    const objects = this.evaluate(node);
+    for (const object of objects) members.push(...this.member(object, name, false));
+    // What some object was given under that name, any object may have.
+    if (this.#names.has(`.${name}`) && objects.some(({ kind }) => kind !== 'text'))
+      members.push(...this.named(`.${name}`).filter(({ kind }) => kind !== 'unknown'));
     return members;
   }
 
   member(object: Value, name: string, hidden: boolean): readonly Value[] {
     switch (object.kind) {
-      case 'table':
-        return object.entries.get(name) ?? [unknown];
+      case 'table': {
+        const known = object.entries.get(name) ?? [];
+        // Under a key that is not known, or out of what was spread into it.
+        const hidden = [...object.entries]
+          .filter(([key]) => key.includes(hole))
+          .flatMap(([, values]) => values);
+        const spread = (object.from ?? []).flatMap((one) => this.member(one, name, false));
+        const values = [...known, ...hidden, ...spread];
+        return values.length === 0 ? [unknown] : told(values);
+      }
       case 'reference': {
         if (object.path === 'globalThis') return this.named(name, true);
+        // [].filter.constructor: a method is a function, and functions have the constructor of all.
+        if (name === 'constructor' && object.subject?.kind === 'list' && /^\?\.\w+$/.test(object.path))
+          return [reference('Function', true)];
         return [reference(canonical(`${object.path}.${name}`), object.hidden || hidden, object.subject)];
       }
       case 'list':
@@ -315,33 +339,27 @@ export class Evaluator {
   }
 
   #call(node: SyntaxNode): readonly Value[] {
-    return this.called(node).map(({ target, given }): Value => {
-      const values = given.map(([first]) => first ?? unknown);
+    return this.called(node).flatMap(({ target, given }): readonly Value[] => {
       if (target.subject && target.path.startsWith('?.'))
-        return foldMethod(target.path.slice(2), target.subject, values);
-      return foldCall(target, values, (object, name) => this.member(object, name, true)[0] ?? unknown);
+        return [foldMethod(target.path.slice(2), target.subject, given)];
+      return foldCall(target, given, (object, name) => this.member(object, name, true));
     });
   }
 }
 
 /** f.call(this, x), f.apply(this, [x]) and Reflect.apply(f, this, [x]) all call f with x. */
-function unwrapped(target: Reference, given: readonly (readonly Value[])[]): Called {
+function unwrapped(target: Reference, given: readonly Value[]): Called {
   const { path } = target;
   if (!path.startsWith('Reflect.') && !path.endsWith('.call') && !path.endsWith('.apply'))
     return { target, given };
-  const spread = (list: readonly Value[] | undefined): readonly (readonly Value[])[] => {
-    const [items] = list ?? [];
-    return items?.kind === 'list' ? items.items.map((item) => [item]) : [[unknown]];
-  };
-  const [first, , third] = given;
-  if (/^Reflect\.(apply|construct)$/.test(target.path) && first?.[0]?.kind === 'reference') {
-    return { target: first[0], given: spread(target.path === 'Reflect.apply' ? third : given[1]) };
-  }
-  const inner = { ...target, path: target.path.replace(/\.(call|apply)$/, '') };
-  if (target.path.endsWith('.call') && !target.path.startsWith('?'))
-    return { target: inner, given: given.slice(1) };
-  if (target.path.endsWith('.apply') && !target.path.startsWith('?'))
-    return { target: inner, given: spread(given[1]) };
+  const spread = (list: Value | undefined): readonly Value[] =>
+    list?.kind === 'list' ? list.items : [unknown];
+  const [first, second, third] = given;
+  if (/^Reflect\.(apply|construct)$/.test(path) && first?.kind === 'reference')
+    return { target: first, given: spread(path === 'Reflect.apply' ? third : second) };
+  const inner = { ...target, path: path.replace(/\.(call|apply)$/, '') };
+  if (path.endsWith('.call') && !path.startsWith('?')) return { target: inner, given: given.slice(1) };
+  if (path.endsWith('.apply') && !path.startsWith('?')) return { target: inner, given: spread(second) };
   return { target, given };
 }
 

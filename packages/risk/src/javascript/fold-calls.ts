@@ -12,7 +12,7 @@ import {
 } from '../values/value.js';
 import { canonical } from './canonical.js';
 
-type Member = (object: Value, name: string) => Value;
+type Member = (object: Value, name: string) => readonly Value[];
 
 const encodings: Readonly<Record<string, DecoderName>> = {
   base64: 'base64',
@@ -34,7 +34,14 @@ export function computedMember(object: Value): Value {
 }
 
 /** What a call gives back, where its function is known and does no harm in giving it. */
-export function foldCall(target: Reference, values: readonly Value[], member: Member): Value {
+export function foldCall(target: Reference, values: readonly Value[], member: Member): readonly Value[] {
+  const [first = unknown, second = unknown] = values;
+  if (target.path === 'Reflect.get' && second.kind === 'text' && !second.text.includes(hole))
+    return member(first, second.text);
+  return [folded(target, values)];
+}
+
+function folded(target: Reference, values: readonly Value[]): Value {
   const [first = unknown, second = unknown] = values;
   switch (target.path) {
     case 'require':
@@ -53,14 +60,16 @@ export function foldCall(target: Reference, values: readonly Value[], member: Me
     case 'util.promisify':
     case 'Promise.resolve':
     case 'Object.freeze':
-    case 'Object.assign':
-      return first;
+    case 'Object.seal':
+    case 'Object.create':
+    case 'Object.setPrototypeOf':
     case 'Object.getPrototypeOf':
+    case 'structuredClone':
       return first;
+    case 'Object.assign':
+      return { kind: 'table', entries: new Map(), from: values };
     case 'Reflect.get':
-      return second.kind === 'text' && !second.text.includes(hole)
-        ? member(first, second.text)
-        : computedMember(first);
+      return computedMember(first);
     case 'String.fromCharCode':
     case 'String.fromCodePoint':
       return values.every((value) => value.kind === 'number')

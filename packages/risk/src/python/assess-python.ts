@@ -1,7 +1,7 @@
 import type { Piece } from '../piece.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
-import type { Value } from '../values/value.js';
-import { assessCall, assessReference } from './assess-use.js';
+import { reference, type Value } from '../values/value.js';
+import { assessCall, assessReference, capabilityOf } from './assess-use.js';
 import { collectNames, nameIn } from './bindings.js';
 import { canonical } from './canonical.js';
 import { Evaluator } from './evaluate.js';
@@ -11,10 +11,12 @@ import { capabilities, introspective, knownModules } from './known-names.js';
 export function assessPython(piece: Piece): void {
   const { tree } = piece;
   assessEncoding(piece);
-  const evaluator = new Evaluator(piece, collectNames(tree));
+  const names = collectNames(tree);
+  const evaluator = new Evaluator(piece, names);
 
-  const visit = (node: SyntaxNode, parent: SyntaxNode | undefined): void => {
+  const visit = (node: SyntaxNode, parent: SyntaxNode | undefined, above?: SyntaxNode): void => {
     if (!piece.spend()) return;
+    const isHandedOn = () => isHanded(node, parent) && !isLookedAt(parent, above);
     switch (node.type) {
       case 'import_statement':
         for (const item of childrenOf(node, 'name')) {
@@ -30,7 +32,7 @@ export function assessPython(piece: Piece): void {
       case 'call':
         assessCall(piece, evaluator, node);
         // What getattr and the like give back is handed on as a name would be.
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
         break;
       case 'decorator': {
         const [value] = namedChildren(node);
@@ -42,28 +44,59 @@ export function assessPython(piece: Piece): void {
         const attribute = childOf(node, 'attribute');
         if (attribute && introspective.has(nameIn(tree, attribute)) && !isOwnClass(node))
           piece.add('code.introspection', node);
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
         break;
       }
       case 'identifier':
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
         return;
       case 'subscript':
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn(parent));
+        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
         break;
       case 'print_statement':
       case 'exec_statement':
         // The grammar reads python 2 as well, the interpreter does not.
         piece.add('cannot-tell.parse-error', node);
         break;
+      case 'assignment':
+      case 'augmented_assignment':
+        changes(childOf(node, 'left'), node);
+        break;
+      case 'delete_statement':
+      case 'for_statement':
+        for (const target of node.type === 'for_statement' ? childrenOf(node, 'left') : namedChildren(node))
+          changes(target, node);
+        break;
       case 'while_statement':
         if (isEndless(node) && callsFork(evaluator, node)) piece.add('process.bomb', node);
         break;
       default:
     }
-    for (const child of node.children) if (child.named) visit(child, node);
+    for (const child of node.children) if (child.named) visit(child, node, parent);
   };
   visit(tree.root, undefined);
+
+  function isLookedAt(parent: SyntaxNode | undefined, call: SyntaxNode | undefined): boolean {
+    const target = parent?.type === 'argument_list' ? childOf(call, 'function') : undefined;
+    if (target?.type !== 'identifier') return false;
+    const name = nameIn(tree, target);
+    return looking.has(name) && !names.bound.has(name);
+  }
+
+  /** `sys.path[:0] = …` and `del sys.meta_path[0]` change where modules come from as much as methods do. */
+  function changes(target: SyntaxNode | undefined, node: SyntaxNode): void {
+    if (!target) return;
+    if (/^(pattern_list|tuple_pattern|list_pattern|expression_list|list_splat_pattern)$/.test(target.type)) {
+      for (const part of namedChildren(target)) changes(part, node);
+      return;
+    }
+    const object = target.type === 'subscript' ? childOf(target, 'value') : target;
+    const isName = target.type === 'identifier' && node.type === 'assignment';
+    if (!object || isName || !/^(attribute|subscript|identifier)$/.test(target.type)) return;
+    for (const value of evaluator.evaluate(object))
+      if (value.kind === 'reference' && capabilityOf(reference(`${value.path}.append`)) === 'introspection')
+        piece.add('code.introspection', node);
+  }
 
   function isOwnClass(node: SyntaxNode): boolean {
     const attribute = childOf(node, 'attribute');
@@ -107,9 +140,24 @@ function isBare(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
 }
 
 /** Whether who gets it can call it: by an argument, a result or a part of something, not by a name of its own. */
-function isHandedOn(parent: SyntaxNode | undefined): boolean {
+function isHanded(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
+  if (parent?.type === 'assignment')
+    return node.field === 'right' && childOf(parent, 'left')?.type === 'subscript';
   return parent !== undefined && handing.has(parent.type);
 }
+
+/** Functions that call nothing of what they are given, or whose results are followed. */
+const looking = new Set([
+  'hasattr',
+  'isinstance',
+  'issubclass',
+  'id',
+  'type',
+  'repr',
+  'dir',
+  'vars',
+  'getattr',
+]);
 
 const handing = new Set([
   'argument_list',
@@ -128,6 +176,8 @@ const handing = new Set([
   'list_splat',
   'conditional_expression',
   'boolean_operator',
+  'parenthesized_expression',
+  'match_statement',
 ]);
 
 function assessImport(piece: Piece, name: string, node: SyntaxNode): void {

@@ -6,6 +6,7 @@ import { childOf, type SyntaxNode } from '../syntax/node.js';
 import { remembered } from '../values/remembered.js';
 import { reference, unknown, type Reference, type Value } from '../values/value.js';
 import type { Arguments } from './arguments.js';
+import { configures } from './configures.js';
 import type { Evaluator } from './evaluate.js';
 import {
   capabilities,
@@ -23,10 +24,14 @@ import { textValue } from './operators.js';
  */
 const capabilityAt = remembered((path): Capability | undefined => {
   const parts = path.replaceAll('[]', '').split('.');
+  // Not a name out of it, but all that the module has.
+  if (parts.includes('__dict__') && hiddenModules.has(parts[0] ?? '')) return 'introspection';
   const isKnown = knownTops.has((parts[0] ?? '').replaceAll('()', ''));
   for (let size = isKnown ? parts.length : 0; size > 0; size -= 1) {
     const known = capabilities.get(parts.slice(0, size).join('.').replaceAll('()', ''));
     if (!known) continue;
+    // Of a module that is harmless as a whole, what its objects do is told by their methods.
+    if (known === 'safe' && size < parts.length) return tellingMethods.get(parts.at(-1) ?? '') ?? known;
     const isResult = size < parts.length && parts[size - 1]?.endsWith('()') === true;
     if (!isResult || lasting.has(known)) return known;
     break;
@@ -65,7 +70,10 @@ export function assessReference(
     if (value.kind !== 'reference') continue;
     const capability = capabilityOf(value);
     noteHidden(piece, value, capability, node);
-    if (handedOn && hiddenModules.has(value.path)) piece.fact('hands-on-module');
+    if (handedOn && hiddenModules.has(value.path)) {
+      piece.fact('hands-on-module');
+      piece.add('cannot-tell.module-handed-on', node);
+    }
     // A module as a whole does nothing yet, and what came of a call was told at the call.
     if (
       capability === undefined ||
@@ -74,41 +82,58 @@ export function assessReference(
     )
       continue;
     if (value.path.startsWith('?.')) continue;
+    // Whoever gets it opens what it likes.
+    if (handedOn && capability === 'open') touchPath(piece, 'write', hole, node);
     use(piece, capability, node, undefined, value);
   }
 }
 
 export function assessCall(piece: Piece, evaluator: Evaluator, node: SyntaxNode): void {
-  const given = evaluator.argumentsOf(node);
+  const ways = evaluator.argumentsOf(node);
   for (const target of evaluator.evaluate(childOf(node, 'function'))) {
     if (target.kind !== 'reference') continue;
-    const capability = capabilityOf(target);
-    noteHidden(piece, target, capability, node);
+    noteHidden(piece, target, capabilityOf(target), node);
     if (isComputed(target)) piece.add('cannot-tell.computed-member', node);
-    if (target.path === 'operator.methodcaller()') callMethod(piece, evaluator, target, given, node);
-    if (target.path.startsWith('?.') && target.subject?.kind === 'text') {
-      const touch = pathMethods[target.path.slice(2)];
-      if (touch) touchPath(piece, touch, target.subject.text, node);
-      if (
-        /^\?\.(mkdir|chmod|symlink_to|hardlink_to|rename|replace)$/.test(target.path) &&
-        target.path !== '?.replace'
-      )
-        touchPath(piece, 'write', target.subject.text, node);
-      if (target.path === '?.open')
-        openFile(
-          piece,
-          [target.subject, ...given.positional.map(([first]) => first ?? unknown)],
-          given,
-          node,
-        );
-    }
-    if (capability !== undefined) use(piece, capability, node, given, target);
+    for (const given of ways) callOnce(piece, evaluator, boundMethod(target, given), given, node);
   }
+}
+
+/** Path.read_text(path) is path.read_text(). */
+function boundMethod(target: Reference, { positional: [first] }: Arguments): Reference {
+  const [, method] = /^pathlib\.\w*Path\.(\w+)$/.exec(target.path) ?? [];
+  return method === undefined || !first ? target : reference(`?.${method}`, target.hidden, first);
+}
+
+function callOnce(
+  piece: Piece,
+  evaluator: Evaluator,
+  target: Reference,
+  given: Arguments,
+  node: SyntaxNode,
+): void {
+  const capability = capabilityOf(target);
+  if (target.path === 'operator.methodcaller()') callMethod(piece, evaluator, target, given, node);
+  if (target.path.startsWith('?.') && target.subject?.kind === 'text') {
+    const touch = pathMethods[target.path.slice(2)];
+    if (touch) touchPath(piece, touch, target.subject.text, node);
+    if (
+      /^\?\.(mkdir|chmod|symlink_to|hardlink_to|rename|replace)$/.test(target.path) &&
+      target.path !== '?.replace'
+    )
+      touchPath(piece, 'write', target.subject.text, node);
+    if (target.path === '?.open') openFile(piece, [target.subject, ...given.positional], given, node);
+  }
+  const method = pathMethods[target.path.slice(target.path.lastIndexOf('.') + 1)];
+  const isPath = target.path.startsWith('?.') && target.subject?.kind === 'text';
+  // Of a path that is not known.
+  if (capability === undefined && !isPath && method && method !== 'read')
+    touchPath(piece, method, hole, node);
+  if (capability !== undefined) use(piece, capability, node, given, target);
 }
 
 /** By a name that is not known, of an object that is not known either. */
 function isComputed({ path, subject }: Reference): boolean {
-  return path === '<names>.?' && subject?.kind === 'unknown';
+  return path === '?[?]' || (path === '<names>.?' && subject?.kind === 'unknown');
 }
 
 /** methodcaller("system", …)(os) is os.system(…). */
@@ -119,15 +144,14 @@ function callMethod(
   given: Arguments,
   node: SyntaxNode,
 ): void {
-  for (const object of given.positional[0] ?? [unknown]) {
-    const isNamed = subject?.kind === 'text' && !subject.text.includes(hole);
-    const method = isNamed
-      ? evaluator.member(object, subject.text, true)
-      : reference('<names>.?', true, object);
-    if (method.kind !== 'reference') continue;
-    noteHidden(piece, method, capabilityOf(method), node);
-    if (isComputed(method)) piece.add('cannot-tell.computed-member', node);
-  }
+  const [object = unknown] = given.positional;
+  const isNamed = subject?.kind === 'text' && !subject.text.includes(hole);
+  const method = isNamed
+    ? evaluator.member(object, subject.text, true)
+    : reference('<names>.?', true, object);
+  if (method.kind !== 'reference') return;
+  noteHidden(piece, method, capabilityOf(method), node);
+  if (isComputed(method)) piece.add('cannot-tell.computed-member', node);
 }
 
 const pathMethods: Readonly<Record<string, Touch>> = {
@@ -174,10 +198,10 @@ function use(
   given: Arguments | undefined,
   target: Reference,
 ): void {
-  const values = given?.positional.map(([first]) => first ?? unknown) ?? [];
+  const values = given?.positional ?? [];
   const [first = unknown, second = unknown] = values;
-  const touchAll = (touch: Touch, choices: readonly Value[] | undefined) => {
-    for (const choice of choices ?? []) touchPath(piece, touch, textValue(choice), node);
+  const touch = (how: Touch, path: Value | undefined) => {
+    if (path) touchPath(piece, how, textValue(path), node);
   };
   switch (capability) {
     case 'safe':
@@ -187,7 +211,7 @@ function use(
       if (!given) piece.add('name.computed', node);
       return;
     case 'shell': {
-      const at = target.path === 'pydoc.pipepager' ? 1 : 0;
+      const at = target.path.startsWith('pydoc.') ? 1 : 0;
       runShell(piece, given?.positional[at] ?? given?.named.get('cmd'), node);
       return;
     }
@@ -208,10 +232,8 @@ function use(
       openFile(piece, values, given, node);
       return;
     case 'read':
-      touchAll(
-        'read',
-        given?.positional[0] ?? (given && /(glob|csv|json|excel|load)/.test(target.path) ? [] : []),
-      );
+      // Handed on, it reads whatever it is called with.
+      if (given || !target.path.includes('()')) touch('read', given ? values[0] : unknown);
       return;
     case 'write':
       if (target.path === 'sqlite3.connect' && first.kind === 'text' && first.text === ':memory:') return;
@@ -219,20 +241,20 @@ function use(
       if (target.path === 'logging.basicConfig' && !given?.named.has('filename')) return;
       if (target.path.startsWith('tempfile.')) piece.add('files.write', node);
       else if (values.length > 0 || given?.named.has('path'))
-        touchAll('write', given?.positional[0] ?? given?.named.get('path'));
+        touch('write', values[0] ?? given?.named.get('path'));
       else piece.add('files.write', node);
       return;
     case 'write-second':
-      touchAll('read', given?.positional[0]);
-      touchAll('write', given?.positional[1] ?? [unknown]);
+      touch('read', values[0]);
+      touch('write', second);
       return;
     case 'move':
-      touchAll('write', given?.positional[0]);
-      touchAll('write', given?.positional[1] ?? [unknown]);
+      touch('write', values[0]);
+      touch('write', second);
       return;
     case 'delete':
     case 'delete-tree':
-      touchAll(capability, given?.positional[0] ?? given?.named.get('path') ?? [unknown]);
+      touch(capability, values[0] ?? given?.named.get('path') ?? unknown);
       return;
     case 'permissions':
       if (second.kind === 'number' && (second.number & 0o6000) !== 0) piece.add('files.set-user-id', node);
@@ -250,9 +272,9 @@ function use(
       if (!(
         target.path === 'yaml.load' &&
         given &&
-        [...given.named.values(), ...given.positional]
-          .flat()
-          .some((value) => value.kind === 'reference' && /Safe|Base/.test(value.path))
+        [...given.named.values(), ...given.positional].some(
+          (value) => value.kind === 'reference' && /Safe|Base/.test(value.path),
+        )
       )) {
         piece.add('code.deserialized', node);
       }
@@ -296,41 +318,24 @@ function noteAddress(piece: Piece, values: readonly Value[], node: SyntaxNode): 
   }
 }
 
-function runShell(piece: Piece, commands: readonly Value[] | undefined, node: SyntaxNode): void {
+function runShell(piece: Piece, command: Value | undefined, node: SyntaxNode): void {
   piece.add('process.start', node);
-  for (const command of commands ?? []) {
-    runCommand(piece, { words: ['sh', '-c', textValue(command)], at: node });
-    if (textValue(command).includes(hole)) piece.add('process.computed', node);
-  }
+  if (!command) return;
+  runCommand(piece, { words: ['sh', '-c', textValue(command)], at: node });
+  if (textValue(command).includes(hole)) piece.add('process.computed', node);
 }
 
 function runProgram(piece: Piece, given: Arguments | undefined, node: SyntaxNode): void {
   piece.add('process.start', node);
   if (!given) return;
   const shell = given.named.get('shell');
-  const isShell =
-    shell !== undefined && !shell.every((value) => value.kind === 'number' && value.number === 0);
-  for (const command of given.positional[0] ?? given.named.get('args') ?? []) {
-    if (command.kind === 'list')
-      runWords(
-        piece,
-        isShell
-          ? [{ ...command }.items[0] ?? unknown].flatMap((item) => [...shellWords, item])
-          : command.items,
-        true,
-        node,
-      );
-    else if (isShell) runShell(piece, [command], node);
-    else runWords(piece, [command], true, node);
-  }
+  const isShell = shell !== undefined && !(shell.kind === 'number' && shell.number === 0);
+  const isPlain = !isShell || shell.kind !== 'number';
+  const command = given.positional[0] ?? given.named.get('args') ?? unknown;
+  const words = command.kind === 'list' ? command.items : [command];
+  if (isShell) runShell(piece, words[0], node);
+  if (isPlain) runWords(piece, words, true, node);
 }
-
-const shellWords: readonly Value[] = ['sh', '-c'].map((text) => ({
-  kind: 'text',
-  text,
-  assembled: false,
-  decoded: false,
-}));
 
 function runWords(piece: Piece, values: readonly Value[], called: boolean, node: SyntaxNode): void {
   piece.add('process.start', node);
@@ -345,18 +350,21 @@ function runWords(piece: Piece, values: readonly Value[], called: boolean, node:
 }
 
 function runCode(piece: Piece, given: Arguments | undefined, node: SyntaxNode, target: Reference): void {
+  if (target.path === 'logging.config.dictConfig' && given) {
+    if (!configures(piece, given.positional[0] ?? given.named.get('config') ?? unknown, node))
+      piece.add('code.computed', node);
+    return;
+  }
   if (/^(types|typing|code|runpy|doctest|logging)\./.test(target.path) || !given) {
     piece.add('code.computed', node);
     return;
   }
-  for (const code of given.positional[0] ?? [unknown]) {
-    if (code.kind === 'text' && !code.text.includes(hole)) {
-      piece.add(code.decoded || code.assembled ? 'code.decoded' : 'code.constant', node);
-      piece.runs('python', code.text, node);
-    } else if (code.kind === 'reference' && code.path.startsWith('builtins.compile')) return;
-    else if (comesFromNetwork(code)) piece.add('code.downloaded', node);
-    else piece.add('code.computed', node);
-  }
+  const [code = unknown] = given.positional;
+  if (code.kind === 'text' && !code.text.includes(hole)) {
+    piece.add(code.decoded || code.assembled ? 'code.decoded' : 'code.constant', node);
+    piece.runs('python', code.text, node);
+  } else if (code.kind === 'reference' && code.path.startsWith('builtins.compile')) return;
+  else piece.add(comesFromNetwork(code) ? 'code.downloaded' : 'code.computed', node);
 }
 
 function comesFromNetwork(value: Value, depth = 0): boolean {
@@ -371,7 +379,7 @@ function importModule(piece: Piece, given: Arguments | undefined, first: Value, 
     piece.add('name.computed', node);
     return;
   }
-  const [top = ''] = first.text.split('.');
+  const [top = ''] = first.text.split(/[.:]/);
   if (hiddenModules.has(top)) piece.add('name.hidden', node);
   else piece.add(knownModules.has(top) ? 'name.dynamic-import' : 'cannot-tell.unknown-module', node);
 }
@@ -383,8 +391,8 @@ function openFile(
   node: SyntaxNode,
 ): void {
   if (!given) return;
-  const [path = given.named.get('file')?.[0] ?? unknown, positionalMode] = values;
-  const mode = positionalMode ?? given.named.get('mode')?.[0];
+  const [path = given.named.get('file') ?? unknown, positionalMode] = values;
+  const mode = positionalMode ?? given.named.get('mode');
   const modeText = mode === undefined ? 'r' : mode.kind === 'text' ? mode.text : 'w';
   if (path.kind === 'number') return;
   touchPath(piece, /[wax+]/.test(modeText) ? 'write' : 'read', textValue(path), node);

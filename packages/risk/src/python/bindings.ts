@@ -65,6 +65,12 @@ export function collectNames(tree: SyntaxTree): Names {
         }
         return;
       }
+      case 'attribute': {
+        const attribute = childOf(target, 'attribute');
+        if (attribute)
+          bind(`.${name(attribute)}`, element ? { kind: 'element', node } : { kind: 'expression', node });
+        return;
+      }
       case 'list_splat_pattern':
       case 'parenthesized_expression':
       case 'as_pattern_target':
@@ -150,6 +156,7 @@ export function collectNames(tree: SyntaxTree): Names {
       case 'class_definition': {
         const target = childOf(node, 'name');
         if (target) bind(name(target), { kind: 'unknown' });
+        if (node.type === 'class_definition') noteMembers(childOf(node, 'body'));
         break;
       }
       default:
@@ -157,6 +164,19 @@ export function collectNames(tree: SyntaxTree): Names {
     // What has no parts binds nothing.
     for (const child of node.children) if (child.named && child.children.length > 0) visit(child);
   };
+  /** What a class binds in its body are names there, and attributes everywhere. */
+  const members = new Set<string>();
+  const noteMembers = (body: SyntaxNode | undefined): void => {
+    for (const statement of namedChildren(body)) {
+      const [inner] = namedChildren(statement);
+      const left = inner?.type === 'assignment' ? childOf(inner, 'left') : undefined;
+      if (left?.type === 'identifier') members.add(name(left));
+      if (!statement.type.startsWith('import')) continue;
+      for (const item of childrenOf(statement, 'name')) members.add(name(childOf(item, 'alias') ?? item));
+    }
+  };
+
   visit(tree.root);
+  for (const member of members) for (const binding of bound.get(member) ?? []) bind(`.${member}`, binding);
   return { bound, stars };
 }

@@ -1,25 +1,17 @@
 import type { Piece } from '../piece.js';
-import { hole } from '../place.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
+import { combinations, told } from '../values/choices.js';
 import { unescape } from '../values/escapes.js';
-import {
-  derived,
-  literal,
-  maxItems,
-  reference,
-  unknown,
-  type Reference,
-  type Value,
-} from '../values/value.js';
-import type { Arguments } from './arguments.js';
+import { derived, literal, maxItems, reference, unknown, type Value } from '../values/value.js';
+import { argumentsFrom, type Argument, type Arguments } from './arguments.js';
 import { nameIn, type Binding, type Names } from './bindings.js';
 import { canonical } from './canonical.js';
-import { foldCall, foldMethod, namesOf } from './fold-calls.js';
 import { builtinNames, capabilities } from './known-names.js';
-import { binary, indexed, sliced, textValue } from './operators.js';
+import { binary, sliced, textValue } from './operators.js';
+import { entryOf, resultOf } from './results.js';
 
 const maxDepth = 60;
-const maxChoices = 6;
+const maxBindings = 64;
 
 /** What an expression may be. Several values where a name has several; `unknown` where nobody can tell. */
 export class Evaluator {
@@ -30,7 +22,7 @@ export class Evaluator {
   readonly #openNodes: Uint8Array;
   readonly #openNames = new Set<string>();
   readonly #byName = new Map<string, readonly Value[]>();
-  readonly #given = new Map<number, Arguments>();
+  readonly #given = new Map<number, readonly Arguments[]>();
   /** How many of both are open. */
   #depth = 0;
   readonly #loops = new Map<string, Value>();
@@ -55,8 +47,7 @@ export class Evaluator {
     this.#openNodes[node.id] = 1;
     this.#depth += 1;
     try {
-      const all = this.#read(node);
-      const values = all.length > maxChoices ? all.slice(0, maxChoices) : all;
+      const values = told(this.#read(node));
       if (!looping) this.#known[node.id] = values;
       else if (this.#loopReads === readsBefore) this.#steady.set(node.id, values);
       return values;
@@ -66,30 +57,46 @@ export class Evaluator {
     }
   }
 
-  /** Asked for when a call is looked at, and again for what it gives; by then all of them are known. */
-  argumentsOf(call: SyntaxNode): Arguments {
+  /**
+   * Of each way that a call can be made. Asked for when it is looked at, and again for what it gives; by then all of them
+   * are known.
+   */
+  argumentsOf(call: SyntaxNode): readonly Arguments[] {
     if (this.#loops.size > 0) return this.#argumentsOf(call);
     const given = this.#given.get(call.id) ?? this.#argumentsOf(call);
     if (this.#depth === 0) this.#given.set(call.id, given);
     return given;
   }
 
-  #argumentsOf(call: SyntaxNode): Arguments {
+  #argumentsOf(call: SyntaxNode): readonly Arguments[] {
     const list = childOf(call, 'arguments');
     const nodes = list?.type === 'generator_expression' ? [list] : namedChildren(list);
-    const positional: (readonly Value[])[] = [];
-    const named = new Map<string, readonly Value[]>();
-    for (const node of nodes) {
-      if (node.type === 'keyword_argument') {
+    const given = nodes.map((node) => this.#argument(node));
+    return combinations<Argument>(given, { positional: [unknown] }).map(argumentsFrom);
+  }
+
+  #argument(node: SyntaxNode): readonly Argument[] {
+    switch (node.type) {
+      case 'keyword_argument': {
         const name = childOf(node, 'name');
-        if (name) named.set(nameIn(this.#piece.tree, name), this.evaluate(childOf(node, 'value')));
-      } else if (node.type === 'list_splat') {
-        const [items] = this.evaluate(namedChildren(node)[0]);
-        if (items?.kind === 'list') positional.push(...items.items.map((item) => [item]));
-        else positional.push([unknown]);
-      } else if (node.type !== 'dictionary_splat') positional.push(this.evaluate(node));
+        const key = name ? nameIn(this.#piece.tree, name) : '';
+        return this.evaluate(childOf(node, 'value')).map((value) => ({ named: new Map([[key, value]]) }));
+      }
+      case 'list_splat':
+        return this.evaluate(namedChildren(node)[0]).map((items) => ({
+          positional: items.kind === 'list' ? items.items : [unknown],
+        }));
+      case 'dictionary_splat':
+        return this.evaluate(namedChildren(node)[0]).map((table) => ({
+          named: new Map(
+            table.kind === 'table'
+              ? Array.from(table.entries, ([name, [value = unknown]]): [string, Value] => [name, value])
+              : [],
+          ),
+        }));
+      default:
+        return this.evaluate(node).map((value) => ({ positional: [value] }));
     }
-    return { positional, named };
   }
 
   /** Inside of other names a name may be cut short: what it is by itself is kept. */
@@ -127,6 +134,9 @@ export class Evaluator {
           values.push(reference(canonical(`${star}.${name}`), hidden));
       }
     }
+    // What a module was given as an attribute, builtins or globalThis, is a name of nobody.
+    if (values.length === 0 && !name.startsWith('.') && this.#names.bound.has(`.${name}`))
+      values.push(...this.named(`.${name}`, hidden));
     if (name === '__file__') values.push(literal('./main.py'));
     if (name === '__name__') values.push(literal('__main__'));
     if (values.length === 0) return [unknown];
@@ -136,38 +146,38 @@ export class Evaluator {
   }
 
   #bound(bindings: readonly Binding[]): readonly Value[] {
-    let values: Value[] = [];
-    for (const binding of bindings.slice(0, 32)) {
-      // No more are kept, and what comes changes the last one at most.
-      if (values.length > maxChoices) break;
-      switch (binding.kind) {
-        case 'expression':
-          values.push(...this.evaluate(binding.node));
-          break;
-        case 'element':
-          for (const value of this.evaluate(binding.node)) {
-            if (value.kind === 'list') {
-              const { index } = binding;
-              values.push(
-                ...(index === undefined ? value.items.slice(0, maxChoices) : [value.items[index] ?? unknown]),
-              );
-            } else values.push(unknown);
-          }
-          break;
-        case 'append': {
-          const more = this.evaluate(binding.node)[0] ?? unknown;
-          const last = values.pop() ?? unknown;
-          values = [...values, binary('+', last, more)];
-          break;
-        }
-        case 'module':
-          values.push(reference(canonical(binding.path)));
-          break;
-        case 'unknown':
-          values.push(unknown);
-      }
+    let values: readonly Value[] = [];
+    /** What was there before something was added to it. */
+    const before: Value[] = [];
+    for (const binding of bindings.slice(0, maxBindings)) {
+      if (binding.kind === 'append') {
+        before.push(...values);
+        const more = this.evaluate(binding.node);
+        const longer = combinations([values, more], unknown).map(([left = unknown, right = unknown]) =>
+          binary('+', left, right),
+        );
+        values = told(longer);
+      } else values = told([...values, ...this.#boundTo(binding)]);
     }
-    return values;
+    return told([...values, ...before, ...(bindings.length > maxBindings ? [unknown] : [])]);
+  }
+
+  #boundTo(binding: Exclude<Binding, { kind: 'append' }>): readonly Value[] {
+    switch (binding.kind) {
+      case 'expression':
+        return this.evaluate(binding.node);
+      case 'element': {
+        const { index } = binding;
+        return this.evaluate(binding.node).flatMap((value): readonly Value[] => {
+          if (value.kind !== 'list') return [unknown];
+          return index === undefined ? told(value.items) : [value.items[index] ?? unknown];
+        });
+      }
+      case 'module':
+        return [reference(canonical(binding.path))];
+      case 'unknown':
+        return [unknown];
+    }
   }
 
   #read(node: SyntaxNode): readonly Value[] {
@@ -176,18 +186,25 @@ export class Evaluator {
       case 'identifier':
         return this.#identified(nameIn(tree, node));
       case 'string':
-        return [this.#string(node)];
+        return this.#string(node);
       case 'concatenated_string': {
-        const parts = namedChildren(node).map((part) => this.evaluate(part)[0] ?? unknown);
-        return [derived(parts.map(textValue).join(''), parts, 'assembled')];
+        const parts = namedChildren(node).map((part) => this.evaluate(part));
+        return combinations(parts, unknown).map((way) =>
+          derived(way.map(textValue).join(''), way, 'assembled'),
+        );
       }
       case 'integer':
         return [{ kind: 'number', number: Number(textOf(tree, node).replaceAll('_', '')) }];
+      case 'true':
+      case 'false':
+        return [{ kind: 'number', number: node.type === 'true' ? 1 : 0 }];
       case 'parenthesized_expression':
       case 'await':
       case 'type':
       case 'expression_statement':
         return this.evaluate(namedChildren(node)[0]);
+      case 'assignment':
+        return this.evaluate(childOf(node, 'right'));
       case 'named_expression':
         return this.evaluate(childOf(node, 'value'));
       case 'conditional_expression': {
@@ -200,28 +217,19 @@ export class Evaluator {
       case 'tuple':
       case 'set':
       case 'expression_list':
-        return [
-          {
-            kind: 'list',
-            items: namedChildren(node)
-              .slice(0, maxItems)
-              .map((item) => this.evaluate(item)[0] ?? unknown),
-          },
-        ];
+        return this.#list(node);
       case 'dictionary':
         return [this.#dictionary(node)];
       case 'list_comprehension':
       case 'generator_expression':
-        return [this.#comprehension(node)];
+        return this.#comprehension(node);
       case 'binary_operator':
         return this.#combined(node);
       case 'unary_operator': {
-        const [value] = this.evaluate(childOf(node, 'argument'));
-        return [
-          value?.kind === 'number' && childOf(node, 'operator')?.type === '-'
-            ? { kind: 'number', number: -value.number }
-            : unknown,
-        ];
+        const isMinus = childOf(node, 'operator')?.type === '-';
+        return this.evaluate(childOf(node, 'argument')).map((value) =>
+          isMinus && value.kind === 'number' ? { kind: 'number', number: -value.number } : unknown,
+        );
       }
       case 'attribute':
         return this.#attribute(node);
@@ -236,76 +244,106 @@ export class Evaluator {
 
   #combined(node: SyntaxNode): readonly Value[] {
     const operator = childOf(node, 'operator')?.type ?? '';
-    const rights = this.evaluate(childOf(node, 'right'));
-    const results: Value[] = [];
-    for (const left of this.evaluate(childOf(node, 'left')))
-      for (const right of rights) results.push(binary(operator, left, right));
-    return results;
+    const sides = [this.evaluate(childOf(node, 'left')), this.evaluate(childOf(node, 'right'))];
+    return combinations(sides, unknown).map(([left = unknown, right = unknown]) =>
+      binary(operator, left, right),
+    );
   }
 
-  #string(node: SyntaxNode): Value {
+  #string(node: SyntaxNode): readonly Value[] {
     const { tree } = this.#piece;
     const start = node.children.find((child) => child.type === 'string_start');
     const raw = start ? /r/i.test(textOf(tree, start)) : false;
-    let text = '';
     let filled = false;
+    const parts: (readonly Value[])[] = [];
     for (const child of node.children) {
-      if (child.type === 'string_content') text += raw ? textOf(tree, child) : unescape(textOf(tree, child));
+      if (child.type === 'string_content')
+        parts.push([literal(raw ? textOf(tree, child) : unescape(textOf(tree, child)))]);
       else if (child.type === 'interpolation') {
         filled = true;
-        text += textValue(this.evaluate(childOf(child, 'expression'))[0] ?? unknown);
-      } else if (child.type === 'escape_interpolation') text += textOf(tree, child).slice(0, 1);
+        // Cut, padded or quoted it is not known.
+        const isPlain = child.children.every(
+          ({ type }) => !/^(format_specifier|type_conversion)$/.test(type),
+        );
+        parts.push(isPlain ? this.evaluate(childOf(child, 'expression')) : [unknown]);
+      } else if (child.type === 'escape_interpolation')
+        parts.push([literal(textOf(tree, child).slice(0, 1))]);
     }
     // Escapes such as \x6f hide a word from whoever searches for it.
     const escaped = !raw && /\\[xuUN0-7]/.test(textOf(tree, node));
-    return filled || escaped ? derived(text, [], 'assembled') : literal(text);
+    return combinations(parts, unknown).map((way) => {
+      const text = way.map(textValue).join('');
+      return filled || escaped ? derived(text, [], 'assembled') : literal(text);
+    });
+  }
+
+  #list(node: SyntaxNode): readonly Value[] {
+    const items = namedChildren(node)
+      .slice(0, maxItems)
+      .map((item): readonly Argument[] => this.#argument(item));
+    return combinations<Argument>(items, { positional: [unknown] }).map((way) => ({
+      kind: 'list',
+      items: argumentsFrom(way).positional,
+    }));
   }
 
   #dictionary(node: SyntaxNode): Value {
     const entries = new Map<string, readonly Value[]>();
+    const from: Value[] = [];
     for (const pair of namedChildren(node).slice(0, maxItems)) {
-      const [key] = this.evaluate(childOf(pair, 'key'));
-      if (key?.kind === 'text') entries.set(key.text, this.evaluate(childOf(pair, 'value')));
-      else if (key?.kind === 'number') entries.set(String(key.number), this.evaluate(childOf(pair, 'value')));
+      if (pair.type === 'dictionary_splat') {
+        from.push(...this.evaluate(namedChildren(pair)[0]));
+        continue;
+      }
+      const values = this.evaluate(childOf(pair, 'value'));
+      // What has a key that is not known is found by none, and is one of all.
+      for (const key of this.evaluate(childOf(pair, 'key'))) {
+        const name = textValue(key);
+        entries.set(name, told([...(entries.get(name) ?? []), ...values]));
+      }
     }
-    return { kind: 'table', entries };
+    return from.length === 0 ? { kind: 'table', entries } : { kind: 'table', entries, from };
   }
 
   /** One loop over known items is followed; that is how names are made of numbers. */
-  #comprehension(node: SyntaxNode): Value {
+  #comprehension(node: SyntaxNode): readonly Value[] {
     const clauses = node.children.filter((child) => child.type === 'for_in_clause');
     const [clause] = clauses;
     const target = childOf(clause, 'left');
-    const [items] = this.evaluate(childOf(clause, 'right'));
     const isFiltered = node.children.some((child) => child.type === 'if_clause');
-    if (!clause || clauses.length > 1 || isFiltered || target?.type !== 'identifier' || !items)
-      return unknown;
-    const values =
-      items.kind === 'text'
-        ? Array.from(items.text).map(literal)
-        : items.kind === 'list'
-          ? items.items
-          : undefined;
-    if (!values || values.length > 2048 || this.#loops.size > 2) return unknown;
+    if (!clause || clauses.length > 1 || isFiltered || target?.type !== 'identifier') return [unknown];
     const name = nameIn(this.#piece.tree, target);
-    const body = childOf(node, 'body');
-    const results: Value[] = [];
+    return this.evaluate(childOf(clause, 'right')).flatMap((items): readonly Value[] => {
+      const values = itemsOf(items);
+      if (!values || values.length > 2048 || this.#loops.size > 2) return [unknown];
+      return this.#looped(name, values, childOf(node, 'body'));
+    });
+  }
+
+  #looped(name: string, values: readonly Value[], body: SyntaxNode | undefined): readonly Value[] {
+    const results: (readonly Value[])[] = [];
     const steady = this.#steady;
     this.#steady = new Map();
     for (const value of values) {
       this.#loops.set(name, value);
-      results.push(this.evaluate(body)[0] ?? unknown);
+      results.push(this.evaluate(body));
     }
     this.#loops.delete(name);
     this.#steady = steady;
-    return { kind: 'list', items: results };
+    return combinations(results, unknown).map((items) => ({ kind: 'list', items }));
   }
 
   #attribute(node: SyntaxNode): readonly Value[] {
     const attribute = childOf(node, 'attribute');
     if (!attribute) return [unknown];
     const name = nameIn(this.#piece.tree, attribute);
-    return this.evaluate(childOf(node, 'object')).map((object) => this.member(object, name, false));
+    const objects = this.evaluate(childOf(node, 'object'));
+    // What some object was given under that name, any object may have.
+    const given = objects.some(({ kind }) => kind !== 'text') && this.#names.bound.has(`.${name}`);
+    return [
+      ...objects.map((object) => this.member(object, name, false)),
+      ...(given ? this.named(`.${name}`).filter(({ kind }) => kind !== 'unknown') : []),
+    ];
   }
 
   member(object: Value, name: string, hidden: boolean): Value {
@@ -321,16 +359,10 @@ export class Evaluator {
     const [key] = childrenOf(node, 'subscript');
     const objects = this.evaluate(childOf(node, 'value'));
     if (key?.type === 'slice') return objects.map((object) => sliced(object, this.#bounds(key)));
-    const [index = unknown] = this.evaluate(key);
-    return objects.flatMap((object): readonly Value[] => {
-      if (object.kind === 'table')
-        return (
-          (index.kind === 'text' && object.entries.get(index.text)) ||
-          [...object.entries.values()].flat().slice(0, maxChoices)
-        );
-      if (object.kind === 'reference') return this.#entry(object, index);
-      return [indexed(object, index)];
-    });
+    const sides = [objects, this.evaluate(key)];
+    return combinations(sides, unknown).flatMap(([object = unknown, index = unknown]) =>
+      entryOf(this, object, index),
+    );
   }
 
   #bounds(slice: SyntaxNode): readonly (number | undefined)[] {
@@ -339,59 +371,22 @@ export class Evaluator {
     for (const child of slice.children) {
       if (child.type === ':') at += 1;
       else if (child.named) {
-        const [value] = this.evaluate(child);
-        bounds[at] = value?.kind === 'number' ? value.number : Number.NaN;
+        const [value, ...others] = this.evaluate(child);
+        bounds[at] = value?.kind === 'number' && others.length === 0 ? value.number : Number.NaN;
       }
     }
     return bounds;
   }
 
-  /** os.environ["HOME"], sys.modules["os"], vars(os)["system"] and globals()["eval"]. */
-  #entry(object: Reference, index: Value): readonly Value[] {
-    const key = index.kind === 'text' && !index.text.includes(hole) ? index.text : undefined;
-    if (object.path === '<names>')
-      return key === undefined ? [reference('<names>.?', true)] : this.named(key, true);
-    if (object.path.endsWith('.__dict__')) {
-      return [
-        key === undefined
-          ? reference('<names>.?', true, reference(object.path.slice(0, -9)))
-          : this.member(reference(object.path.slice(0, -9)), key, true),
-      ];
-    }
-    if (object.path === 'sys.modules')
-      return [key === undefined ? reference('sys.modules', true) : reference(canonical(key), true)];
-    if (object.path === 'os.environ' && key === 'HOME') return [literal('~')];
-    return [reference(`${object.path}[]`, object.hidden, object.subject)];
-  }
-
   #call(node: SyntaxNode): readonly Value[] {
-    const given = this.argumentsOf(node);
-    const results: Value[] = [];
-    for (const target of this.evaluate(childOf(node, 'function')))
-      results.push(...this.#result(target, given));
-    return results;
+    const ways = this.argumentsOf(node);
+    return this.evaluate(childOf(node, 'function')).flatMap((target) =>
+      ways.flatMap((given) => resultOf(this, target, given)),
+    );
   }
+}
 
-  #result(target: Value, given: Arguments): readonly Value[] {
-    if (target.kind !== 'reference') return [unknown];
-    if (target.path === 'builtins.globals' || target.path === 'builtins.locals')
-      return [reference('<names>')];
-    if (target.path === 'builtins.vars') return [namesOf(given.positional[0]?.[0])];
-    if (
-      target.path === '<names>.get' ||
-      target.path === '<names>.__getitem__' ||
-      /\.__dict__\.(get|__getitem__|pop)$/.test(target.path)
-    ) {
-      const of = reference(target.path.slice(0, target.path.lastIndexOf('.')));
-      return this.#entry(of, given.positional[0]?.[0] ?? unknown);
-    }
-    if (target.path === 'operator.attrgetter()') {
-      const name = target.subject?.kind === 'text' ? target.subject.text : undefined;
-      const [of = unknown] = given.positional[0] ?? [];
-      return [name === undefined ? reference('<names>.?', true, of) : this.member(of, name, true)];
-    }
-    if (target.subject && target.path.startsWith('?.'))
-      return [foldMethod(target.path.slice(2), target.subject, given)];
-    return [foldCall(target, given, (object, name, hidden) => this.member(object, name, hidden))];
-  }
+function itemsOf(value: Value): readonly Value[] | undefined {
+  if (value.kind === 'text') return Array.from(value.text).map(literal);
+  return value.kind === 'list' ? value.items : undefined;
 }

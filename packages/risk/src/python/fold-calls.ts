@@ -46,14 +46,12 @@ const namedDecoders: Readonly<Record<string, DecoderName>> = {
   zlib: 'zlib',
   zlib_codec: 'zlib',
   zip: 'zlib',
-  'utf-8': 'utf8',
-  utf8: 'utf8',
 };
 
 /** What a call gives back, where its function is known and does no harm in giving it. */
 export function foldCall(target: Reference, given: Arguments, member: Member): Value {
   const { path } = target;
-  const [first = unknown, second = unknown] = given.positional.map((values) => values[0] ?? unknown);
+  const [first = unknown, second = unknown] = given.positional;
   const decoder = decodingFunctions.get(path);
   if (decoder) return decoded(decoder, first);
   switch (path) {
@@ -70,16 +68,18 @@ export function foldCall(target: Reference, given: Arguments, member: Member): V
       return parsedNumber(first, second);
     case 'builtins.str':
     case 'builtins.format':
+      if (given.positional.length > 1) return unknown;
       return first.kind === 'number' || first.kind === 'text'
         ? derived(textValue(first), [first], 'assembled')
         : unknown;
     case 'builtins.bytes':
     case 'builtins.bytearray':
-      return bytesFrom(first);
+      return given.positional.length > 1 && !isPlainEncoding(second) ? unknown : bytesFrom(first);
+    case 'builtins.sorted':
+      return given.named.size > 0 ? unknown : sorted(first);
     case 'builtins.list':
     case 'builtins.tuple':
     case 'builtins.set':
-    case 'builtins.sorted':
       return first.kind === 'text' ? characters(first) : first;
     case 'builtins.reversed':
       return reversed(first);
@@ -98,20 +98,32 @@ export function foldCall(target: Reference, given: Arguments, member: Member): V
       return first.kind === 'text' && !first.text.includes(hole)
         ? reference(canonical(first.text), true)
         : reference('<names>.?', true);
+    case 'pkgutil.resolve_name':
+      return first.kind === 'text' && !first.text.includes(hole)
+        ? reference(canonical(first.text.replace(':', '.')), true)
+        : reference('<names>.?', true);
+    case 'builtins.dict': {
+      const entries = new Map(
+        Array.from(given.named, ([name, value]): [string, readonly Value[]] => [name, [value]]),
+      );
+      return { kind: 'table', entries, from: given.positional };
+    }
+    case 'copy.copy':
+    case 'copy.deepcopy':
+    case 'types.MappingProxyType':
+      return first;
     case 'codecs.decode': {
-      const name = second.kind === 'text' ? namedDecoders[second.text.toLowerCase()] : 'utf8';
+      const name = given.positional.length < 2 ? 'utf8' : decoderNamed(second);
       return name ? decoded(name, first) : unknown;
     }
     case 'shlex.split':
       return foldMethod('split', first, { positional: [], named: new Map() });
     case 'os.path.join':
-      return joinedPath(given.positional.map((values) => values[0] ?? unknown));
+      return joinedPath(given.positional);
     case 'pathlib.Path':
     case 'pathlib.PurePath':
     case 'pathlib.PosixPath':
-      return given.positional.length === 0
-        ? literal('.')
-        : joinedPath(given.positional.map((values) => values[0] ?? unknown));
+      return given.positional.length === 0 ? literal('.') : joinedPath(given.positional);
     case 'pathlib.Path.home':
       return literal('~');
     case 'pathlib.Path.cwd':
@@ -144,7 +156,7 @@ export function namesOf(object: Value | undefined): Reference {
 
 /** What a method of a text or a list gives back. */
 export function foldMethod(name: string, subject: Value, given: Arguments): Value {
-  const values = given.positional.map((choices) => choices[0] ?? unknown);
+  const values = given.positional;
   const [first = unknown, second = unknown] = values;
   if (subject.kind !== 'text') return unknown;
   const { text } = subject;
@@ -163,14 +175,17 @@ export function foldMethod(name: string, subject: Value, given: Arguments): Valu
     }
     case 'format': {
       let next = 0;
-      const filled = text.replace(/\{(\w*)[^}]*\}/g, (_, key: string) => {
+      const filled = text.replace(/\{\{|\}\}|\{(\w*)([^{}]*)\}/g, (mark, key?: string, rest = '') => {
+        if (key === undefined) return mark.charAt(0);
+        // Cut, padded or turned, or a part of the value.
+        if (rest !== '') return hole;
         if (key === '') return textValue(values[next++] ?? unknown);
-        return textValue((/^\d+$/.test(key) ? values[Number(key)] : given.named.get(key)?.[0]) ?? unknown);
+        return textValue((/^\d+$/.test(key) ? values[Number(key)] : given.named.get(key)) ?? unknown);
       });
       return derived(filled, [subject], 'assembled');
     }
     case 'replace':
-      return firstText === undefined || second.kind !== 'text'
+      return firstText === undefined || second.kind !== 'text' || values.length > 2 || text.includes(hole)
         ? unknown
         : derived(firstText === '' ? text : text.replaceAll(firstText, second.text), [subject], 'assembled');
     case 'lower':
@@ -189,20 +204,23 @@ export function foldMethod(name: string, subject: Value, given: Arguments): Valu
     case 'strip':
     case 'lstrip':
     case 'rstrip':
-      return derived(text.trim(), [subject], 'assembled');
+      return values.length === 0 ? derived(trimmed(name, text), [subject], 'assembled') : unknown;
     case 'split': {
+      if (values.length > 1 || given.named.size > 0) return unknown;
       const parts = firstText === undefined ? text.trim().split(/\s+/) : text.split(firstText);
       return {
         kind: 'list',
         items: parts.slice(0, maxItems).map((part) => derived(part, [subject], 'assembled')),
       };
     }
-    case 'encode':
-      return firstText !== undefined && namedDecoders[firstText.toLowerCase()] === 'rot13'
-        ? decoded('rot13', subject)
-        : { ...subject, text: encoded(text) };
+    case 'encode': {
+      const decoder = decoderOf(given);
+      if (decoder === 'rot13') return decoded('rot13', subject);
+      return decoder === 'utf8' ? { ...subject, text: encoded(text) } : unknown;
+    }
     case 'decode': {
-      const decoder = firstText === undefined ? 'utf8' : (namedDecoders[firstText.toLowerCase()] ?? 'utf8');
+      const decoder = decoderOf(given);
+      if (!decoder) return unknown;
       return decoder === 'utf8' ? { ...subject, text: decoders.utf8(text) } : decoded(decoder, subject);
     }
     case 'joinpath':
@@ -220,12 +238,42 @@ export function foldMethod(name: string, subject: Value, given: Arguments): Valu
   }
 }
 
+function trimmed(name: string, text: string): string {
+  if (name === 'strip') return text.trim();
+  return name === 'lstrip' ? text.trimStart() : text.trimEnd();
+}
+
 function decoded(name: DecoderName, value: Value): Value {
   if (value.kind !== 'text' || value.text.includes(hole)) return unknown;
   const text = decoders[name](value.text);
   return text === undefined
     ? unknown
     : derived(text, [value], name === 'utf8' || name === 'percent' ? 'assembled' : 'decoded');
+}
+
+function decoderOf({ positional: [first], named }: Arguments): DecoderName | undefined {
+  const encoding = first ?? named.get('encoding');
+  return encoding === undefined ? 'utf8' : decoderNamed(encoding);
+}
+
+function decoderNamed(encoding: Value): DecoderName | undefined {
+  if (encoding.kind !== 'text') return undefined;
+  return isPlainEncoding(encoding) ? 'utf8' : namedDecoders[encoding.text.toLowerCase()];
+}
+
+function isPlainEncoding(encoding: Value): boolean {
+  return encoding.kind === 'text' && /^(utf-?8|u8|ascii|us-ascii|latin-?1|iso-8859-1)$/i.test(encoding.text);
+}
+
+/** Texts in the order that python gives them. */
+function sorted(value: Value): Value {
+  const items = value.kind === 'text' ? characters(value).items : value.kind === 'list' ? value.items : [];
+  const texts = items.filter((item) => item.kind === 'text');
+  if (texts.length === 0 || texts.length < items.length) return unknown;
+  return {
+    kind: 'list',
+    items: texts.sort((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0)),
+  };
 }
 
 function characters(value: Value & { kind: 'text' }): List {
@@ -245,12 +293,12 @@ function reversed(value: Value): Value {
 function mapped(how: Value, over: Value): Value {
   const items = over.kind === 'list' ? over.items : over.kind === 'text' ? characters(over).items : undefined;
   if (how.kind !== 'reference' || !items) return unknown;
-  const given = (item: Value): Arguments => ({ positional: [[item]], named: new Map() });
+  const given = (item: Value): Arguments => ({ positional: [item], named: new Map() });
   return { kind: 'list', items: items.map((item) => foldCall(how, given(item), () => unknown)) };
 }
 
 function ranged({ positional }: Arguments): Value {
-  const bounds = positional.map(([value]) => (value?.kind === 'number' ? value.number : Number.NaN));
+  const bounds = positional.map((value) => (value.kind === 'number' ? value.number : Number.NaN));
   const [start, stop, step = 1] = bounds.length === 1 ? [0, bounds[0] ?? 0] : bounds;
   if (start === undefined || stop === undefined || bounds.some(Number.isNaN) || step === 0) return unknown;
   const items: Value[] = [];

@@ -28,9 +28,15 @@ export type Capability =
   | 'information'
   | 'safe';
 
+const changing = (list: string) =>
+  'insert append extend remove pop clear reverse sort update setdefault popitem __setitem__ __delitem__ __iadd__ __imul__ __init__'
+    .split(' ')
+    .map((method) => `${list}.${method}`)
+    .join(' ');
+
 const names: Record<Capability, string> = {
   shell:
-    'os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell asyncio.subprocess.create_subprocess_shell popen2.popen2 pydoc.pipepager',
+    'os.system os.popen subprocess.getoutput subprocess.getstatusoutput commands.getoutput asyncio.create_subprocess_shell asyncio.subprocess.create_subprocess_shell popen2.popen2 pydoc.pipepager pydoc.tempfilepager',
   program: `subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen`,
   'program-words': `os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp asyncio.create_subprocess_exec
     os.execl os.execle os.execlp os.execlpe os.startfile asyncio.subprocess.create_subprocess_exec multiprocessing.util.spawnv_passfds
@@ -41,17 +47,20 @@ const names: Record<Capability, string> = {
     numexpr.evaluate cProfile.run profile.run pdb.run pdb.runeval pdb.runcall
     cProfile.runctx profile.runctx cProfile.Profile.run cProfile.Profile.runctx profile.Profile.run profile.Profile.runctx
     bdb.Bdb.run bdb.Bdb.runeval bdb.Bdb.runcall pdb.Pdb.run pdb.Pdb.runeval pdb.Pdb.runcall trace.Trace.run trace.Trace.runctx
-    trace.Trace.runfunc builtins.breakpoint pdb.set_trace pdb.post_mortem pdb.pm doctest.testfile typing.get_type_hints sympy.sympify sympy.parsing logging.config.fileConfig`,
+    trace.Trace.runfunc builtins.breakpoint pdb.set_trace pdb.post_mortem pdb.pm doctest.testfile typing.get_type_hints sympy.sympify sympy.parsing logging.config`,
   import: `builtins.__import__ importlib.import_module importlib.__import__ importlib.reload imp.load_module imp.load_source imp.find_module
-    importlib.util.spec_from_file_location importlib.machinery pkgutil.get_loader zipimport.zipimporter pydoc.locate`,
+    importlib.util.spec_from_file_location importlib.machinery pkgutil.get_loader pkgutil.resolve_name zipimport.zipimporter pydoc.locate
+    pydoc.safeimport xmlrpc.server.resolve_dotted_attribute unittest.mock._importer`,
   attribute: 'builtins.getattr builtins.setattr builtins.delattr operator.attrgetter operator.methodcaller',
-  open: 'builtins.open io.open codecs.open io.FileIO os.fdopen gzip.open bz2.open lzma.open tokenize.open os.open shelve.open dbm.open zipfile.ZipFile tarfile.open tarfile.TarFile',
+  open: 'builtins.open io.open io.open_code wave.open codecs.open io.FileIO os.fdopen gzip.open bz2.open lzma.open tokenize.open os.open shelve.open dbm.open zipfile.ZipFile tarfile.open tarfile.TarFile',
   read: `os.listdir os.scandir os.walk os.readlink glob.glob glob.iglob numpy.load numpy.loadtxt numpy.genfromtxt pandas.read_csv
     pandas.read_json pandas.read_excel pandas.read_parquet pandas.read_table linecache.getline fileinput.input PIL.Image.open
-    configparser.ConfigParser.read mmap.mmap`,
+    configparser.ConfigParser.read mmap.mmap linecache.getlines xml.etree.ElementTree.parse xml.etree.ElementTree.iterparse
+    xml.dom.minidom.parse xml.sax.parse netrc.netrc numpy.fromfile numpy.memmap pandas.read_xml pandas.read_fwf pandas.read_feather
+    pandas.read_orc pandas.read_stata pandas.read_hdf cv2.imread os.fwalk filecmp.cmp`,
   write: `os.mkdir os.makedirs os.mknod os.mkfifo os.truncate os.utime numpy.save numpy.savez numpy.savetxt matplotlib.pyplot.savefig
     shutil.make_archive shutil.unpack_archive logging.FileHandler os.link os.symlink sqlite3.connect tempfile.NamedTemporaryFile
-    tempfile.mkstemp tempfile.mkdtemp tempfile.TemporaryDirectory tempfile.TemporaryFile joblib.dump torch.save PIL.Image.save os.chdir
+    tempfile.mkstemp tempfile.mkdtemp tempfile.TemporaryDirectory tempfile.TemporaryFile joblib.dump torch.save PIL.Image.save os.chdir contextlib.chdir
     tempfile.SpooledTemporaryFile logging.basicConfig zipfile.ZipFile.extractall tarfile.open.extractall tarfile.TarFile.extractall`,
   'write-second': 'shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.copymode shutil.copystat',
   move: 'os.rename os.replace os.renames shutil.move',
@@ -71,7 +80,8 @@ const names: Record<Capability, string> = {
     'ctypes _ctypes cffi mmap.PROT_EXEC numpy.ctypeslib _xxsubinterpreters numba llvmlite cython pyximport distutils setuptools',
   introspection: `gc inspect.currentframe inspect.stack inspect.getouterframes sys._getframe sys.settrace sys.setprofile sys.meta_path sys.path_hooks
     sys.modules sys.addaudithook sys._current_frames atexit._run_exitfuncs builtins.__build_class__ builtins.__loader__ builtins.__spec__ inspect.getmembers
-    sys.breakpointhook sys.excepthook sys.displayhook types.CodeType sys.path.insert sys.path.append site.addsitedir`,
+    sys.breakpointhook sys.excepthook sys.displayhook types.CodeType site.addsitedir
+    site.addpackage ${changing('sys.path')} ${changing('sys.modules')} ${changing('sys.path_importer_cache')}`,
   fork: 'os.fork os.forkpty',
   signal: 'os.kill os.killpg signal.pthread_kill psutil.Process psutil.process_iter os.abort',
   privilege: `os.setuid os.setgid os.seteuid os.setegid os.setreuid os.setresuid os.setgroups os.chroot os.unshare os.setns os.initgroups
@@ -191,6 +201,11 @@ export const tellingMethods: ReadonlyMap<string, Capability> = new Map<string, C
   ['enable_load_extension', 'native'],
   ['subprocess_shell', 'program'],
   ['subprocess_exec', 'program'],
+  ['create_connection', 'network'],
+  ['create_unix_connection', 'network'],
+  ['create_datagram_endpoint', 'network'],
+  ['create_server', 'network'],
+  ['sock_connect', 'network'],
   ['extractall', 'write'],
   ['runcode', 'code'],
   ['runsource', 'code'],

@@ -18,9 +18,12 @@ export function binary(operator: string, left: Value, right: Value): Value {
   }
   if (operator === '%' && left.kind === 'text') {
     const values = right.kind === 'list' ? [...right.items] : [right];
-    const text = left.text.replace(/%(%|\([^)]*\)[sdr]|[-#0 +]*\d*(?:\.\d+)?[sdrcxo])/g, (_, kind: string) =>
-      kind === '%' ? '%' : textValue(values.shift() ?? unknown),
-    );
+    // Cut, padded or turned into something else it is not known.
+    const text = left.text.replace(/%(%|\([^)]*\)|[^%a-zA-Z]*[a-zA-Z])/g, (_, kind: string) => {
+      if (kind === '%') return '%';
+      const value = textValue(values.shift() ?? unknown);
+      return kind === 's' || (kind === 'd' && /^-?\d+$/.test(value)) ? value : hole;
+    });
     return derived(text, [left], 'assembled');
   }
   if (operator === '*' && left.kind === 'text' && right.kind === 'number') {

@@ -77,6 +77,16 @@ export const limitRules = {
       passes: 'def call(target):\n  return target.name()',
     },
   },
+  'cannot-tell.module-handed-on': {
+    level: 'MEDIUM',
+    title: 'Hands on a module that can do harm',
+    why: 'Whoever gets it can call anything of it, under whatever name it has there.',
+    example: {
+      language: 'python',
+      finds: 'import subprocess\ndef tools():\n  return subprocess',
+      passes: 'import math\ndef tools():\n  return math',
+    },
+  },
   'cannot-tell.unknown-command': {
     level: 'MEDIUM',
     title: 'Runs a program that is not known',

@@ -24,6 +24,8 @@ export interface List {
 export interface Table {
   readonly kind: 'table';
   readonly entries: ReadonlyMap<string, readonly Value[]>;
+  /** Whose members it has as well. */
+  readonly from?: readonly Value[];
 }
 
 /** Something of the language or of a module, by its dotted name; a call of it adds `()`. */
