@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -7,20 +6,13 @@ import { parseArgs } from 'node:util';
 import { compileService } from '../docker/setup/compile.mjs';
 import { runCommand } from '../docker/setup/failure.mjs';
 import { repositoryRoot } from '../docker/setup/settings.mjs';
+import { connect, fill } from './audit-fill.mjs';
 import * as rows from './audit-rows.mjs';
 import { judgeAudit } from './audit-targets.mjs';
 import { ratio, summarize, tableOf } from './summary.mjs';
 import { tell } from './verdicts.mjs';
 
 /** @typedef {import('../packages/database/dist/index.js').Database} Database */
-/**
- * @typedef {object} Sqlite the part of the driver that is used here
- * @property {(text: string) => unknown} pragma
- * @property {(text: string) => unknown} exec
- * @property {(text: string) => { run: (values?: object) => unknown }} prepare
- * @property {(work: () => void) => () => void} transaction
- * @property {() => unknown} close
- */
 /** @typedef {import('../packages/contracts/dist/index.js').ExecFilter} ExecFilter */
 /** @typedef {import('../packages/contracts/dist/index.js').ExecScope} ExecScope */
 
@@ -33,7 +25,6 @@ FOLDER is where the databases are made; they are removed in the end.
 `;
 
 const FEW = 10_000;
-const FILL_AT_ONCE = 20_000;
 const WRITES = 200;
 
 /** @type {Record<string, (n: number, count: number) => ExecFilter>} */
@@ -51,6 +42,9 @@ const FILTERS = {
   'common word': () => ({ q: rows.COMMON_WORD }),
   'rare word': () => ({ q: rows.RARE_WORD }),
   'no such word': () => ({ q: 'nosuchword' }),
+  'common word, rare status': () => ({ q: rows.COMMON_WORD, status: 'oom_killed' }),
+  'common word, status running': () => ({ q: rows.COMMON_WORD, status: 'running' }),
+  'actor, status': (n) => ({ actor: rows.actorOf(n), status: 'failed' }),
 };
 
 /** @param {string} user @returns {ExecScope} */
@@ -120,7 +114,7 @@ await runCommand(async (signal) => {
       report: await measureReport(large),
       writes: await measureWrites(large, folder),
     };
-    say(`size on disk: ${figures.bytes_per_row} bytes a row, indexes included`);
+    say(`size on disk: ${figures.bytes_per_row} bytes a row, with its indexes and the lists of its files`);
     const verdicts = judgeAudit(figures);
     if (values.json !== undefined) {
       writeFileSync(values.json, `${JSON.stringify({ ...figures, verdicts }, null, 2)}\n`);
@@ -135,49 +129,6 @@ await runCommand(async (signal) => {
 /** @param {string} text */
 function say(text) {
   process.stdout.write(`${text}\n`);
-}
-
-/** @param {string} file */
-function connect(file) {
-  const require = createRequire(path.join(repositoryRoot, 'packages/database/package.json'));
-  return new (driverIn(require('better-sqlite3')))(file);
-}
-
-/** @param {unknown} module */
-function driverIn(module) {
-  return /** @type {new (file: string) => Sqlite} */ (module);
-}
-
-/**
- * As the store would, but many at once and without waiting for the disk.
- *
- * @param {string} file
- * @param {number} count
- */
-function fill(file, count) {
-  const sqlite = connect(file);
-  sqlite.pragma('synchronous = OFF');
-  const { command: _, ...columns } = rows.rowOf(0, count);
-  const names = Object.keys(columns);
-  const marks = names.map((name) => `@${name}`);
-  const row = sqlite.prepare(`INSERT INTO sandbox_execs (${names.join()}) VALUES (${marks.join()})`);
-  sqlite
-    .prepare('INSERT INTO command_places (tenant, place) VALUES (@tenant, 1)')
-    .run({ tenant: rows.OTHER_TENANT });
-  const text = sqlite.prepare(
-    'INSERT INTO sandbox_exec_commands (rowid, command) SELECT (place << 52) + CAST(@seq AS INTEGER), @command FROM command_places WHERE tenant = @tenant',
-  );
-  for (let at = 0; at < count; at += FILL_AT_ONCE) {
-    sqlite.transaction(() => {
-      for (let n = at; n < Math.min(count, at + FILL_AT_ONCE); n += 1) {
-        const { command, ...values } = rows.rowOf(n, count);
-        row.run(values);
-        text.run({ seq: values.seq, tenant: values.tenant, command });
-      }
-    })();
-  }
-  sqlite.pragma('wal_checkpoint(TRUNCATE)');
-  sqlite.close();
 }
 
 /**
