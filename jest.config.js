@@ -34,6 +34,8 @@ export default {
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
   // Modules of a file are never let go of: a process that has run many is given up before it is busy with its memory.
   workerIdleMemoryLimit: '700MB',
+  // The folder for temporary files is a run's own; what was transformed, and how long each file takes, is worth keeping.
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   projects: [
     layer('unit', ['*.test.ts'], {
       testPathIgnorePatterns: ['/node_modules/', '/dist/', '\\.(contract|http|docker)\\.test\\.ts$'],
