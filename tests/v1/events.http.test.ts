@@ -1,6 +1,8 @@
 /* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access -- Each call answers in its own form; tests say what they expect of it. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { SecurityEvent } from '@secbox/contracts';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startKeyedService, type KeyedService, type MadeKey } from '../access/keyed-service.js';
 import { formWith, skillZip, v1CallsTo, type V1Call } from './v1-calls.js';
 
@@ -113,4 +115,45 @@ test('each tenant sees its own', async () => {
   await send(stranger, 'PUT', '/v1/sandbox/u/theirs/edit?path=x', 'x');
   expect(await eventsOf('theirs', stranger)).toHaveLength(1);
   expect(await eventsOf('theirs')).toEqual([]);
+});
+
+/** All that is in the folder of skills and sandboxes, and when it was changed. */
+async function productTree(): Promise<string[]> {
+  const root = join(service.dataDir, 'workspace/product');
+  const paths = await readdir(root, { recursive: true });
+  return Promise.all(paths.sort().map(async (path) => `${path} ${(await stat(join(root, path))).mtimeMs}`));
+}
+
+test('an auditor looks at skills and sandboxes of anyone, and leaves no trace', async () => {
+  await send(author, 'POST', '/v1/skills/publisher/looked/upload?scope=baseline', uploaded({ a: 'one' }));
+  await send(author, 'PUT', '/v1/sandbox/used/looked/edit?path=f', 'one');
+  const before = await productTree();
+  for (const user of ['used', 'never']) {
+    const [skills, sandbox] = [`/v1/skills/${user}/looked`, `/v1/sandbox/${user}/looked`];
+    expect((await send(auditor, 'GET', `${skills}/list`)).data).toMatchObject([
+      { id: 'w', status: 'UNCHANGED' },
+    ]);
+    expect((await send(auditor, 'GET', `${skills}/w/content?path=a`)).data.content).toBe('one');
+    for (const path of [
+      '/registry',
+      '/trash',
+      '/w/status',
+      '/w/diff',
+      '/w/versions',
+      '/w/files',
+      '/w/search?text=o',
+    ])
+      await send(auditor, 'GET', `${skills}${path}`);
+    for (const path of ['/w/stat?path=a', '/w/file?path=a']) await send(auditor, 'GET', `${skills}${path}`);
+    const isThere = user === 'used';
+    expect((await send(auditor, 'GET', `${sandbox}/files`)).data).toEqual(isThere ? ['f'] : []);
+    expect((await send(auditor, 'GET', `${sandbox}/search?text=one`)).data.matches).toHaveLength(
+      isThere ? 1 : 0,
+    );
+    for (const path of ['content', 'stat', 'file']) {
+      const { code } = await call(`${sandbox}/${path}?path=f`, { key: auditor.key });
+      expect([path, code]).toEqual([path, isThere ? 200 : 404]);
+    }
+  }
+  expect(await productTree()).toEqual(before);
 });

@@ -24,6 +24,7 @@ afterEach(() => fixture.remove());
 const place = at('u1');
 const author = at('author');
 const code = (wanted: string) => expect.objectContaining({ code: wanted });
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 const status = async (of = place) => (await fixture.layers.status(of)).status;
 async function baselineNew(content: string): Promise<void> {
   now = new Date(now.getTime() + 1000);
@@ -51,6 +52,28 @@ describe('a user', () => {
     await baselineNew('new');
     expect(await fixture.contents(place)).toEqual(skill);
     expect(await status()).toBe('OUT_OF_SYNC');
+  });
+
+  test('who is only looked at is shown as at first touch, and nothing is pinned, dated or made', async () => {
+    const looked = { ...place, onlyLooks: true } as const;
+    const inAll = () => readdir(fixture.root, { recursive: true });
+    const looks = async () => [
+      await fixture.contents(looked),
+      (await fixture.layers.list(looked)).map(({ skillId, layer }) => [skillId, layer]),
+      await status(looked),
+      (await fixture.layers.diff(looked, 'pinned', 'mine')).files,
+      await fixture.layers.withSandbox(looked, (folder) => readdir(folder).catch(codeOf)),
+    ];
+    const before = await inAll();
+    const seen = [skill, [['weather', 'baseline']], 'UNCHANGED', []];
+    expect(await looks()).toEqual([...seen, 'ENOENT']);
+    expect(await inAll()).toEqual(before);
+    await fixture.layers.withSandbox(place, () => Promise.resolve());
+    await baselineNew('new');
+    expect(await looks()).toEqual([skill, [['weather', 'baseline']], 'OUT_OF_SYNC', [], []]);
+    now = new Date(now.getTime() + 48 * 3_600_000);
+    await looks();
+    expect((await fixture.layers.cleanUpIdle()).users).toContainEqual(userOf('u1'));
   });
 
   test('sees skills that come later as they are then', async () => {

@@ -120,7 +120,7 @@ export class SkillLayers {
     return this.#stores.paths.sandbox(user);
   }
 
-  /** Has the general sandbox there, and not cleaned away, for the time of `work`. Nobody waits for it. */
+  /** Has the general sandbox there, and not cleaned away, for the time of `work`; who only looks may find none. */
   async withSandbox<T>(user: UserPlace, work: (folder: string) => Promise<T>): Promise<T> {
     const release = await this.holdSandbox(user, 'call');
     try {
@@ -331,11 +331,12 @@ export class SkillLayers {
     return this.#sandboxes.stampOf(user);
   }
 
-  /** Until what this gives is called. */
+  /** Until what this gives is called. For who only looks it is kept, not made. */
   async holdSandbox(user: UserPlace, by: 'exec' | 'call' = 'exec'): Promise<() => void> {
-    if (!(await this.#stores.users.find(user))) await this.touch(user);
+    const { files, paths, users } = this.#stores;
+    if (!user.onlyLooks && !(await users.find(user))) await this.touch(user);
     return this.#views.reading(user, async () => {
-      await this.#stores.files.ensureOwnedFolder(this.#stores.paths.sandbox(user));
+      if (!user.onlyLooks) await files.ensureOwnedFolder(paths.sandbox(user));
       return this.#sandboxes.hold(user, by);
     });
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { refuseProtected } from '@secbox/command-guard';
 import { SecboxError } from '@secbox/contracts';
 import type { SkillLayers, UserPlace } from '@secbox/skill-layers';
-import { FolderFiles, type Owner, SharedLock } from '@secbox/workspace';
+import { FolderFiles, isErrno, type Owner, SharedLock } from '@secbox/workspace';
 import type { FileArea } from '../files/file-area.js';
 import { type FolderAccess, folderArea } from '../files/folder-area.js';
 import type { SandboxRoom } from './sandbox-room.js';
@@ -50,7 +50,7 @@ export function sandboxArea(
   const within = <T>(use: (files: FolderFiles) => Promise<T>) =>
     layers.withSandbox(user, (folder) => use(new FolderFiles({ folder, owner })));
   const name = layers.sandboxOf(user);
-  return folderArea({
+  const area = folderArea({
     reading: within,
     changing: (use, adding) =>
       locks.using(name, (lock) =>
@@ -63,6 +63,20 @@ export function sandboxArea(
     staging: stagingIn(layers),
     checkChange: (path) => refuseProtected(path.split('/'), 'sandbox'),
   });
+  if (!user.onlyLooks) return area;
+  return {
+    ...area,
+    list: (page) => area.list(page).catch(ifThereIsNone({ files: [], more: false })),
+    search: (query) => area.search(query).catch(ifThereIsNone({ matches: [], truncated: false })),
+  };
+}
+
+/** A folder that nobody has made yet is as an empty one. */
+function ifThereIsNone<T>(answer: T): (error: unknown) => T {
+  return (error) => {
+    if (isErrno(error, 'ENOENT')) return answer;
+    throw error;
+  };
 }
 
 const chunkBytes = 64 * 1024;

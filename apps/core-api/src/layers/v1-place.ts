@@ -10,7 +10,8 @@ export function userIn(request: Request, caller: Principal, log: Pick<SecurityLo
   refusedOnRecord({ request, caller, log }, () => {
     assertMayActFor(caller, { userId, agentId });
   });
-  return { userId, agentId };
+  const uses = caller.roles.some((role) => role === 'worker' || role === 'author');
+  return { userId, agentId, ...(uses ? {} : { onlyLooks: true }) };
 }
 
 export function skillIn(request: Request, caller: Principal, log: Pick<SecurityLog, 'refused'>): SkillPlace {

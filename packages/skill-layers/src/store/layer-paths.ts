@@ -5,6 +5,8 @@ import type { AgentId, ExecId, LayeredSkillId, UserId } from '@secbox/contracts'
 export interface UserPlace {
   readonly userId: UserId;
   readonly agentId: AgentId;
+  /** Whoever asks only looks: that is no use of it, and nothing is pinned or made. */
+  readonly onlyLooks?: true;
 }
 
 export interface SkillPlace extends UserPlace {

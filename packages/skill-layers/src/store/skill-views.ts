@@ -4,7 +4,7 @@ import { applyDelta } from '../tree/delta.js';
 import { emptyTree, type Tree } from '../tree/tree.js';
 import type { SkillPlace, UserPlace } from './layer-paths.js';
 import type { LayerStores } from './layer-stores.js';
-import type { SkillRecord } from './user-records.js';
+import { pinned, type SkillRecord } from './user-records.js';
 
 /** A skill as one user sees it. */
 export interface SkillView {
@@ -22,9 +22,10 @@ export class SkillViews {
     this.#stores = stores;
   }
 
-  /** With the agent's lock shared, for a user whose pins are written down. */
+  /** With the agent's lock shared, for a user whose pins are written down, or who is only looked at. */
   async reading<T>(user: UserPlace, work: () => Promise<T>): Promise<T> {
     const { locks, users, now } = this.#stores;
+    if (user.onlyLooks) return locks.shared(user.agentId, work);
     for (;;) {
       const read = await locks.shared(user.agentId, async () => {
         // Looked at under the lock: whoever had it before may have cleaned this user away.
@@ -48,8 +49,12 @@ export class SkillViews {
     });
   }
 
+  /** Who only looks sees what a first use would pin. */
   async records(user: UserPlace): Promise<ReadonlyMap<LayeredSkillId, SkillRecord>> {
-    return (await this.#stores.users.find(user))?.skills ?? new Map<LayeredSkillId, SkillRecord>();
+    const recorded = await this.#recorded(user);
+    if (!user.onlyLooks) return recorded;
+    const pins = [...(await this.#unpinned(user))];
+    return new Map([...recorded, ...pins.map(([skillId, version]) => [skillId, pinned(version)] as const)]);
   }
 
   /** Undefined for a skill that the user does not have, or has deleted. */
@@ -88,8 +93,12 @@ export class SkillViews {
     return join(paths.version(place, record.pin), path);
   }
 
+  async #recorded(user: UserPlace): Promise<ReadonlyMap<LayeredSkillId, SkillRecord>> {
+    return (await this.#stores.users.find(user))?.skills ?? new Map<LayeredSkillId, SkillRecord>();
+  }
+
   async #unpinned(user: UserPlace): Promise<Map<LayeredSkillId, string>> {
-    const skills = await this.records(user);
+    const skills = await this.#recorded(user);
     const current = await this.#stores.baselines.current(user.agentId);
     const missing = [...current].filter(([skillId]) => !skills.has(skillId));
     return new Map(missing.map(([skillId, { version }]) => [skillId, version]));
