@@ -18,8 +18,11 @@ test('rows to be measured have the lists of their files, as those of execs that 
     const execs = JSON.parse(`[${Buffer.from(items).toString()}]`) as ExecRecord[];
     const kinds = new Map<string, number>();
     for (const { exec_id: execId, ended_at: endedAt } of execs) {
-      const { items: left } = await audit.artifacts(execId, { limit: 10, withOutput: true });
-      const { items: seen } = await audit.inputs(execId, { limit: 10 });
+      const { items: left } = await audit.artifacts(
+        { tenant: 'default', execId },
+        { limit: 10, withOutput: true },
+      );
+      const { items: seen } = await audit.inputs({ tenant: 'default', execId }, { limit: 10 });
       expect(seen).toHaveLength(endedAt === null ? 0 : 1);
       const made = left.map(({ kind }) => kind).join();
       kinds.set(made, (kinds.get(made) ?? 0) + 1);

@@ -27,7 +27,7 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows error handlers by their four parameters.
   return (thrown: unknown, request, response, _next) => {
     const error = toSecboxError(thrown);
-    if (error.kind === 'internal' || error.code === 'database_unavailable') {
+    if (isForTheLog(error)) {
       const requestId = response.getHeader('x-request-id');
       logger.error('http.failed', { request_id: requestId, path: request.path, error: thrown });
     }
@@ -35,6 +35,12 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
     if (!response.headersSent) sendError(response, error);
     else if (!response.writableFinished) request.socket.destroy();
   };
+}
+
+/** What callers cannot mend: whoever runs the server has to hear of it. */
+export function isForTheLog(error: unknown): boolean {
+  if (!(error instanceof SecboxError)) return true;
+  return error.kind === 'internal' || error.code === 'database_unavailable';
 }
 
 function toSecboxError(thrown: unknown): SecboxError {

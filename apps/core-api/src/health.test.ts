@@ -6,15 +6,15 @@ const health = {
   status: 'degraded',
   problems: [
     "workspace: EACCES: permission denied, access '/srv/my data/workspace'",
-    'database: The database /srv/data/secbox.db cannot be written: database is locked.',
+    "database: The database '/srv/my data/secbox.db' cannot be written: database is locked.",
     'account: 1 containers with our label were started that no row accounts for.',
   ],
   warnings: [
     'image: secbox/sandbox:latest has no init of ours: no container waits, and exec.env is refused.',
   ],
-  workspace_root_native: '/srv/data/workspace',
-  docker_cli_path: 'C:\\Program\\docker.exe',
-  docker_host: 'unix:///run/docker.sock',
+  workspace_root_native: '/srv/my data/workspace',
+  docker_cli_path: 'C:\\Program Files\\docker.exe',
+  docker_host: 'unix:///run/my docker/docker.sock',
   image: { reference: 'registry.example:5000/secbox/sandbox:latest', id: 'sha256:0' },
   disk,
   account: {

@@ -153,7 +153,9 @@ export function healthCheckOf(parts: HealthParts): HealthCheck {
   };
 }
 
-const hostPath = /'(?:\/|[a-z]:\\)[^']*'|(?<![\w.])(?:\/|[a-z]:\\)[^\s'",;:()]*/gi;
+/** Quoted, or all that a text is, or up to what ends a word. */
+const hostPath =
+  /'(?:\/|[a-z]:\\)[^']*'|(?<=^(?:unix:|npipe:)?)(?:\/|[a-z]:\\).*|(?<![\w.])(?:\/|[a-z]:\\)[^\s'",;:()]*/gi;
 
 /** What of it is for everyone who may ask: how all is, without places on the host, and without what is another tenant's. */
 export function withoutParticulars(health: Health): Health {

@@ -22,7 +22,7 @@ import {
 import type { ContentStore } from '@secbox/workspace';
 import type { Readable } from 'node:stream';
 import { artifactUrl, fileNameOf, nameOf, parseArtifactPath, pathOf } from './artifact-path.js';
-import type { AuditRecords } from './audit-records.js';
+import type { AuditRecords, ExecKey } from './audit-records.js';
 import { Cursors, type Seals } from './cursor.js';
 import { assertKept, gone, openContent, openListed, type OpenedFile } from './open-file.js';
 import { openOutput, type OutputStream } from './open-output.js';
@@ -133,7 +133,7 @@ export class AuditLog {
     const { files_removed_at: removed } = await this.find(scope, execId);
     const list = ['artifacts', tenantOfScope(scope), execId];
     const options = { after: this.#cursors.read(cursor, list), limit };
-    const { items, after } = await this.#records.artifacts(execId, options);
+    const { items, after } = await this.#records.artifacts(keyOf(scope, execId), options);
     return {
       artifacts: items.map((item) => ({
         ...item,
@@ -151,7 +151,7 @@ export class AuditLog {
     await this.find(scope, execId);
     const list = ['inputs', tenantOfScope(scope), execId];
     const options = { after: this.#cursors.read(cursor, list), limit };
-    const { items, after } = await this.#records.inputs(execId, options);
+    const { items, after } = await this.#records.inputs(keyOf(scope, execId), options);
     return { inputs: items, next_cursor: after === undefined ? null : this.#cursors.write(after, list) };
   }
 
@@ -163,7 +163,7 @@ export class AuditLog {
   ): Promise<OpenedFile & { readonly name: string }> {
     const components = parseArtifactPath(path);
     const record = await this.find(scope, execId);
-    const artifact = await this.#records.findArtifact(execId, nameOf(components));
+    const artifact = await this.#records.findArtifact(keyOf(scope, execId), nameOf(components));
     if (!artifact || !isKept(artifact)) {
       throw new SecboxError('artifact_not_found', `Exec ${execId} has no such file to download.`);
     }
@@ -179,12 +179,13 @@ export class AuditLog {
     const components = parseArtifactPath(path);
     const name = nameOf(components);
     await this.find(scope, execId);
-    const input = 'path' in name ? await this.#records.findInput(execId, name.path) : undefined;
+    const exec = keyOf(scope, execId);
+    const input = 'path' in name ? await this.#records.findInput(exec, name.path) : undefined;
     if (!input || 'secret' in input) {
       throw new SecboxError('input_not_found', `Exec ${execId} saw no such input that is kept.`);
     }
     const opened = openContent(this.#contentsOf(tenantOfScope(scope)), input);
-    if (!opened) throw gone(await this.#records.findInputRemoval(execId));
+    if (!opened) throw gone(await this.#records.findInputRemoval(exec));
     return { ...opened, name: fileNameOf(components) };
   }
 
@@ -212,12 +213,16 @@ export class AuditLog {
     let after: number | undefined;
     do {
       const options = { after, limit: listedAtOnce, withOutput: true };
-      const page = await this.#records.artifacts(execId, options);
+      const page = await this.#records.artifacts(keyOf(scope, execId), options);
       entries.push(...page.items.flatMap((item) => entryOf(record, item)));
       after = page.after;
     } while (after !== undefined);
     return zipFiles(entries, new Date(record.ended_at ?? record.created_at));
   }
+}
+
+function keyOf(scope: ExecScope<TenantId>, execId: ExecId): ExecKey {
+  return { tenant: tenantOfScope(scope), execId };
 }
 
 function notFound(execId: ExecId): SecboxError {

@@ -21,6 +21,12 @@ export interface PageOptions {
   readonly limit: number;
 }
 
+/** One that the asker sees. */
+export interface ExecKey {
+  readonly tenant: string;
+  readonly execId: ExecId;
+}
+
 /** The part of the audit store that asking needs. */
 export interface AuditRecords {
   /** The rows as the items of a JSON array. */
@@ -31,16 +37,16 @@ export interface AuditRecords {
   ): Promise<{ readonly items: Uint8Array; readonly after: number | undefined }>;
   find(scope: ExecScope, execId: ExecId): Promise<ExecRecord | undefined>;
   artifacts(
-    execId: ExecId,
+    exec: ExecKey,
     options: PageOptions & { readonly withOutput?: boolean },
   ): Promise<Page<ArtifactRecord>>;
   findArtifact(
-    execId: ExecId,
+    exec: ExecKey,
     name: { readonly path: string } | { readonly base64: string },
   ): Promise<ArtifactRecord | undefined>;
-  findInput(execId: ExecId, path: string): Promise<InputRecord | undefined>;
-  findInputRemoval(execId: ExecId): Promise<ExecTombstone | undefined>;
-  inputs(execId: ExecId, options: PageOptions): Promise<Page<InputRecord>>;
+  findInput(exec: ExecKey, path: string): Promise<InputRecord | undefined>;
+  findInputRemoval(exec: ExecKey): Promise<ExecTombstone | undefined>;
+  inputs(exec: ExecKey, options: PageOptions): Promise<Page<InputRecord>>;
   export(
     scope: ExecScope,
     filter: ExecFilter,

@@ -36,7 +36,8 @@ export async function openOutput(
 }
 
 async function openRecorded(record: ExecRecord, stream: OutputStream, { records }: OutputPlace) {
-  const output = await records.findArtifact(record.exec_id, { path: `${stream}.txt` });
+  const exec = { tenant: record.tenant, execId: record.exec_id };
+  const output = await records.findArtifact(exec, { path: `${stream}.txt` });
   return output?.kind === stream ? { ...openListed(record, output), mediaType: outputType } : undefined;
 }
 

@@ -62,7 +62,8 @@ async function readEvidence(
   outputBytes: number,
 ): Promise<Evidence> {
   const limit = answeredArtifacts + outputs;
-  const { items, after } = await records.artifacts(record.exec_id, { limit, withOutput: true });
+  const exec = { tenant: record.tenant, execId: record.exec_id };
+  const { items, after } = await records.artifacts(exec, { limit, withOutput: true });
   const start = (stream: OutputStream) => {
     const output = items.find(({ kind }) => kind === stream);
     return output ? readStart(record, output, outputBytes) : '';

@@ -78,10 +78,10 @@ function leadingColumns(filter: ExecFilter, limited = false): Leading {
   const given = givenColumns(filter);
   const [first] = given;
   const few = first === 'task_id' || first === 'conversation_id';
-  if (filter.q !== undefined && !few) return 'text';
-  if (first === undefined) return [];
   // There are never many that are not over.
   if (!few && filter.status !== undefined && !isFinal(filter.status)) return ['status'];
+  if (filter.q !== undefined && !few) return 'text';
+  if (first === undefined) return [];
   // A limited key may see few of many: whose they are is in the index of what is counted, and the others are not read.
   if (limited && isCounted(filter)) return [];
   return first === 'project_id' && given.includes('status') ? ['project_id', 'status'] : [first];

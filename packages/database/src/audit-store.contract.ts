@@ -5,6 +5,7 @@ import {
   parseProjectId,
   type ArtifactRecord,
   type ExecFilter,
+  type ExecId,
   type ExecRecord,
   type ExecSubmission,
   type FinalExecStatus,
@@ -210,26 +211,31 @@ export function describeAuditStore(name: string, makePlace: () => Promise<Databa
         await database.execs.finish(submission.exec_id, finishedOf('error', { evidence }));
         return submission.exec_id;
       }
+      const of = (execId: ExecId) => ({ tenant: 'files', execId });
 
       test('come back as they were, without the output', async () => {
         const id = await ended({ inputs, artifacts });
-        expect(await database.audit.inputs(id, { limit: 10 })).toEqual({ items: inputs, after: undefined });
-        expect(await database.audit.artifacts(id, { limit: 10 })).toEqual({
+        expect(await database.audit.inputs(of(id), { limit: 10 })).toEqual({
+          items: inputs,
+          after: undefined,
+        });
+        expect(await database.audit.artifacts(of(id), { limit: 10 })).toEqual({
           items: artifacts.slice(2),
           after: undefined,
         });
-        expect((await database.audit.artifacts(id, { limit: 10, withOutput: true })).items).toEqual(
+        expect((await database.audit.artifacts(of(id), { limit: 10, withOutput: true })).items).toEqual(
           artifacts,
         );
-        const first = await database.audit.artifacts(id, { limit: 4 });
+        const first = await database.audit.artifacts(of(id), { limit: 4 });
         expect(first.items).toEqual(artifacts.slice(2, 6));
-        const second = await database.audit.artifacts(id, { limit: 4, after: first.after });
+        const second = await database.audit.artifacts(of(id), { limit: 4, after: first.after });
         expect(second).toEqual({ items: artifacts.slice(6), after: undefined });
       });
 
       test('are found by name, and names that are not UTF-8 by their bytes', async () => {
         const id = await ended({ inputs, artifacts });
-        const find = (name: { path: string } | { base64: string }) => database.audit.findArtifact(id, name);
+        const find = (name: { path: string } | { base64: string }) =>
+          database.audit.findArtifact(of(id), name);
         expect(await find({ path: 'stdout.txt' })).toEqual(artifacts[0]);
         expect(await find({ path: 'é\n<b>' })).toEqual(artifacts[3]);
         expect(await find({ base64: '/w==' })).toEqual(artifacts[4]);
@@ -241,7 +247,7 @@ export function describeAuditStore(name: string, makePlace: () => Promise<Databa
       test('may be many', async () => {
         const many = Array.from({ length: 10_000 }, (_, n) => file({ path: `file-${n}` }));
         const id = await ended({ inputs: [], artifacts: many });
-        const page = await database.audit.artifacts(id, { limit: 1000, after: 8999 });
+        const page = await database.audit.artifacts(of(id), { limit: 1000, after: 8999 });
         expect(page.items.map(({ path }) => path)).toEqual(many.slice(9000).map(({ path }) => path));
       });
 
@@ -249,7 +255,7 @@ export function describeAuditStore(name: string, makePlace: () => Promise<Databa
         const id = await ended({ inputs, artifacts });
         const again = finishedOf('error', { evidence: { inputs: [{ path: 'x', secret: true }], artifacts } });
         await expect(database.execs.finish(id, again)).rejects.toBeDefined();
-        expect((await database.audit.inputs(id, { limit: 10 })).items).toEqual(inputs);
+        expect((await database.audit.inputs(of(id), { limit: 10 })).items).toEqual(inputs);
 
         const submission = submissionOf({ tenant: 'files' });
         await database.execs.insert(submission);
@@ -257,7 +263,7 @@ export function describeAuditStore(name: string, makePlace: () => Promise<Databa
         const half = finishedOf('error', { evidence: { inputs, artifacts: [impossible] } });
         await expect(database.execs.finish(submission.exec_id, half)).rejects.toBeDefined();
         expect(await database.execs.find(submission.exec_id)).toMatchObject({ status: 'queued' });
-        expect((await database.audit.inputs(submission.exec_id, { limit: 10 })).items).toEqual([]);
+        expect((await database.audit.inputs(of(submission.exec_id), { limit: 10 })).items).toEqual([]);
       });
     });
 

@@ -41,6 +41,12 @@ export interface PageOptions {
 
 export type ExecPageOptions = PageOptions & ExecOrder;
 
+/** One that the asker sees; the tenant is whose turn a question takes. */
+export interface ExecKey {
+  readonly tenant: string;
+  readonly execId: ExecId;
+}
+
 const listBytes = 8 * 1024 ** 2;
 const leastListBytes = 256 * 1024;
 /** A row has some 2 kB, and is taken for three times as long as long as it may have characters of several bytes. */
@@ -105,7 +111,7 @@ export class AuditStore {
 
   /** All that an exec left behind, in the order of its manifest; its output, which comes first, only if it is wanted. */
   async artifacts(
-    execId: ExecId,
+    { tenant, execId }: ExecKey,
     { after, limit, withOutput = false }: PageOptions & { readonly withOutput?: boolean },
   ): Promise<Page<ArtifactRecord>> {
     const query = this.#db
@@ -121,13 +127,13 @@ export class AuditStore {
       const { rows } = await this.#db.executeQuery(query);
       return pageOf(rows, limit, false, fromArtifactRow);
     }
-    const { rows, cut } = await this.#reader.ask({ query });
+    const { rows, cut } = await this.#reader.ask({ query, tenant, refusable: true });
     return pageOf(rows as unknown as Selectable<ExecArtifactsTable>[], limit, cut, fromArtifactRow);
   }
 
   /** The entry of this path; `base64` is that of its bytes where they are not UTF-8. */
   async findArtifact(
-    execId: ExecId,
+    { tenant, execId }: ExecKey,
     name: { readonly path: string } | { readonly base64: string },
   ): Promise<ArtifactRecord | undefined> {
     const query = this.#db
@@ -139,25 +145,25 @@ export class AuditStore {
       )
       .$if('base64' in name, (rows) => rows.where('path_base64', '=', 'base64' in name ? name.base64 : ''))
       .compile();
-    const { rows } = await this.#reader.ask({ query });
+    const { rows } = await this.#reader.ask({ query, tenant });
     const [row] = rows as unknown as Selectable<ExecArtifactsTable>[];
     return row && fromArtifactRow(row);
   }
 
-  async findInput(execId: ExecId, path: string): Promise<InputRecord | undefined> {
+  async findInput({ tenant, execId }: ExecKey, path: string): Promise<InputRecord | undefined> {
     const query = this.#db
       .selectFrom('sandbox_exec_inputs')
       .selectAll()
       .where('exec_id', '=', execId)
       .where('path', '=', path)
       .compile();
-    const { rows } = await this.#reader.ask({ query });
+    const { rows } = await this.#reader.ask({ query, tenant });
     const [row] = rows as unknown as Selectable<ExecInputsTable>[];
     return row && fromInputRow(row);
   }
 
   /** When, why and by whom the inputs of its project were removed after it; undefined when they were not. */
-  async findInputRemoval(execId: ExecId): Promise<ExecTombstone | undefined> {
+  async findInputRemoval({ tenant, execId }: ExecKey): Promise<ExecTombstone | undefined> {
     const query = this.#db
       .selectFrom('sandbox_execs')
       .innerJoin('project_removals', (join) =>
@@ -175,12 +181,12 @@ export class AuditStore {
       .orderBy('project_removals.begun_at')
       .limit(1)
       .compile();
-    const { rows } = await this.#reader.ask({ query });
+    const { rows } = await this.#reader.ask({ query, tenant });
     const [row] = rows as unknown as ExecTombstone[];
     return row;
   }
 
-  async inputs(execId: ExecId, { after, limit }: PageOptions): Promise<Page<InputRecord>> {
+  async inputs({ tenant, execId }: ExecKey, { after, limit }: PageOptions): Promise<Page<InputRecord>> {
     const query = this.#db
       .selectFrom('sandbox_exec_inputs')
       .selectAll()
@@ -189,7 +195,7 @@ export class AuditStore {
       .orderBy('ordinal')
       .limit(limit + 1)
       .compile();
-    const { rows, cut } = await this.#reader.ask({ query });
+    const { rows, cut } = await this.#reader.ask({ query, tenant, refusable: true });
     return pageOf(rows as unknown as Selectable<ExecInputsTable>[], limit, cut, fromInputRow);
   }
 

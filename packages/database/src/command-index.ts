@@ -51,7 +51,7 @@ export class CommandIndex {
     try {
       while (await this.#indexSome()) await nextTurn();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
       throw new SecboxError(
         'database_unavailable',
         `The index of commands cannot be brought up to date: ${reason}. Execs can be listed without q.`,

@@ -32,6 +32,7 @@ import { EventStore } from './event-store.js';
 import { finishedOf, start, submissionOf } from './exec-store.contract.js';
 import { ExecStore } from './exec-store.js';
 import { KeyStore } from './key-store.js';
+import type { Ask } from './reading/reader.js';
 import { RetentionStore, type ProjectRemovalRecord } from './retention-store.js';
 import { SettingsStore } from './settings-store.js';
 import { SkillRegistryStore } from './skill-registry-store.js';
@@ -96,6 +97,8 @@ const exported = (format: 'jsonl' | 'csv') => async (store: AuditStore) => {
   await store.export('default', everything, { order: 'asc', format }).next();
 };
 
+const exec = { tenant: 'default', execId: newExecId() };
+
 const asking: Readonly<Record<string, (store: AuditStore) => Promise<unknown>>> = {
   list: list({}),
   'list of a task': list({ ...everything, task_id: 't' }),
@@ -107,12 +110,12 @@ const asking: Readonly<Record<string, (store: AuditStore) => Promise<unknown>>> 
   'list of a text of a limited key': list({ q: 'text' }, limited),
   find: (store) => store.find('default', newExecId()),
   'find of a limited key': (store) => store.find(limited, newExecId()),
-  artifacts: (store) => store.artifacts(newExecId(), { after: 1, limit: 1000 }),
-  findArtifact: (store) => store.findArtifact(newExecId(), { path: 'p' }),
-  'findArtifact by bytes': (store) => store.findArtifact(newExecId(), { base64: '/w==' }),
-  findInput: (store) => store.findInput(newExecId(), 'p'),
-  findInputRemoval: (store) => store.findInputRemoval(newExecId()),
-  inputs: (store) => store.inputs(newExecId(), { after: 1, limit: 50 }),
+  artifacts: (store) => store.artifacts(exec, { after: 1, limit: 1000 }),
+  findArtifact: (store) => store.findArtifact(exec, { path: 'p' }),
+  'findArtifact by bytes': (store) => store.findArtifact(exec, { base64: '/w==' }),
+  findInput: (store) => store.findInput(exec, 'p'),
+  findInputRemoval: (store) => store.findInputRemoval(exec),
+  inputs: (store) => store.inputs(exec, { after: 1, limit: 50 }),
   export: exported('jsonl'),
   'export as CSV': exported('csv'),
   stats: (store) => store.stats('default', { status: 'failed' }),
@@ -283,6 +286,20 @@ test('every call of the audit store asks the SQL of audit-store.sql (UPDATE_SQL=
     return new AuditStore(recordingDatabase([]), { ask }, { catchUp: () => Promise.resolve() });
   });
   await expectCommitted('audit-store.sql', sql);
+});
+
+test('every question of the audit store takes the turn of its tenant, and lists may be refused', async () => {
+  const asked = new Map<string, Ask[]>();
+  for (const [name, call] of Object.entries(asking)) {
+    const ask = (question: Ask) => {
+      asked.set(name, [...(asked.get(name) ?? []), question]);
+      return Promise.resolve({ rows: [], cut: false });
+    };
+    await call(new AuditStore(recordingDatabase([]), { ask }, { catchUp: () => Promise.resolve() }));
+  }
+  for (const { tenant } of [...asked.values()].flat()) expect(tenant).toBe('default');
+  const refusable = [...asked].filter(([, [first]]) => first?.refusable === true).map(([name]) => name);
+  expect(refusable).toEqual([...asked.keys()].filter((name) => !name.startsWith('find')));
 });
 
 test('every call of the retention store sends the SQL of retention-store.sql (UPDATE_SQL=1 writes it)', async () => {

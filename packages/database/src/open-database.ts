@@ -94,7 +94,7 @@ function openFile(path: string): Sqlite.Database {
     return sqlite;
   } catch (error) {
     sqlite?.close();
-    throw unavailable(`The database ${path} cannot be opened`, error);
+    throw unavailable(`The database '${path}' cannot be opened`, error);
   }
 }
 
@@ -106,13 +106,16 @@ async function migrate(db: Kysely<Tables>, path: string, upgrade: boolean): Prom
   if (!upgrade) {
     const known = await migrator.getMigrations();
     if (known.every(({ executedAt }) => executedAt !== undefined)) return;
-    throw new SecboxError('database_unavailable', `The database ${path} is of an older version, and in use.`);
+    throw new SecboxError(
+      'database_unavailable',
+      `The database '${path}' is of an older version, and in use.`,
+    );
   }
   const { error, results } = await migrator.migrateToLatest();
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error')?.migrationName;
   const at = failed === undefined ? '' : ` at ${failed}`;
-  throw unavailable(`The database ${path} could not be brought up to date${at}`, error);
+  throw unavailable(`The database '${path}' could not be brought up to date${at}`, error);
 }
 
 /** Takes the write lock and gives it back: nothing is written, but a read-only or locked database says so. */
@@ -121,7 +124,7 @@ function assertWritable(sqlite: Sqlite.Database, path: string, inPlace?: () => v
     sqlite.exec('UPDATE sandbox_execs SET status = status WHERE false');
     inPlace?.();
   } catch (error) {
-    throw unavailable(`The database ${path} cannot be written`, error);
+    throw unavailable(`The database '${path}' cannot be written`, error);
   }
 }
 

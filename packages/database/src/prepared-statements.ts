@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { SecboxError } from '@secbox/contracts';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
 import { FileGone } from './in-place.js';
@@ -60,8 +60,9 @@ function told<T>(use: () => T): T {
   }
 }
 
+/** By its code, as the driver's class is another one each time that the driver is loaded. */
 function isTrouble(error: unknown): error is Error {
-  return error instanceof FileGone || (error instanceof Sqlite.SqliteError && troubles.test(error.code));
+  return error instanceof FileGone || troubles.test(String((error as { code?: unknown } | null)?.code));
 }
 
 function unavailable(cause: Error): SecboxError {

@@ -316,7 +316,7 @@ export class ExecRunner {
       folders: { spool: this.#options.workspace.spoolOf(execId), artifacts: record.artifacts_path },
       find: () => this.find(exec),
       isRecorded: async (stream) =>
-        (await this.#options.listed.findArtifact(execId, { path: `${stream}.txt` }))?.kind === stream,
+        (await this.#options.listed.findArtifact(exec, { path: `${stream}.txt` }))?.kind === stream,
       progress: (this.#underway.get(execId) ?? this.#held?.find(execId))?.progress,
       from,
       signal,

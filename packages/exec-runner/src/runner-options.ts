@@ -13,6 +13,7 @@ import type { PolicyEngine, PolicySettings } from '@secbox/policy';
 import type { Workspace } from '@secbox/workspace';
 import type { AdmissionLimits } from './admission.js';
 import type { DiskLimits } from './disk/disk-limits.js';
+import type { ExecKey } from './exec-order.js';
 import type { Sandboxes } from './executors/sandboxes.js';
 import type { KnownImage } from './known-image.js';
 import type { LayeredWork } from './layers/layered-work.js';
@@ -34,7 +35,7 @@ export interface ExecRecords {
 
 /** What the rows of execs that are over list. */
 export interface ListedFiles {
-  findArtifact(execId: ExecId, name: { readonly path: string }): Promise<ArtifactRecord | undefined>;
+  findArtifact(exec: ExecKey, name: { readonly path: string }): Promise<ArtifactRecord | undefined>;
 }
 
 export interface ExecRunnerOptions {

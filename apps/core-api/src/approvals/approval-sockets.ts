@@ -10,6 +10,7 @@ import {
 import type { Logger } from '@secbox/logging';
 import type { Request, Response } from 'express';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import { isForTheLog } from '../answer-errors.js';
 import type { Upgrade } from '../upgrades.js';
 import { validatorOf } from '../validate.js';
 
@@ -163,7 +164,7 @@ export class ApprovalSockets implements ConfirmationService {
       } = await this.#options.approvals.decide({ tenant, actor, address }, execId, decided);
       send(follower, { type: 'decided', id, approval });
     } catch (error) {
-      if (!(error instanceof SecboxError)) this.#options.logger.warn('approval.socket_failed', { error });
+      if (isForTheLog(error)) this.#options.logger.warn('approval.socket_failed', { error });
       send(follower, { type: 'error', id, error: toldOf(error) });
     }
   }
