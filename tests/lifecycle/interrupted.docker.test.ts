@@ -106,7 +106,7 @@ test.each([
 );
 
 test('kill -9 again, in the middle of recovering: the next start goes on with it (case 63)', async () => {
-  const files = 5000;
+  const files = 2000;
   const execId = await killedInTheMiddle(
     `cd /workspace/artifacts; for i in $(seq ${files - 1}); do echo $i > $i; done; echo mine > stdout.txt; echo so far`,
   );
