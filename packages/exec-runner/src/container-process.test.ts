@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { OutputChunk } from '@secbox/container-engine';
 import { Directory } from '@secbox/workspace';
 import { asContainerCommand, underInit, type Outputs } from './container-process.js';
@@ -35,10 +35,8 @@ async function* said(...data: readonly Buffer[]): AsyncGenerator<OutputChunk> {
   for (const each of data) yield await Promise.resolve({ stream: 'stdout', data: each } as const);
 }
 
-test.each([
-  ['under an init', underInit, [ready, started, frame(4, 'out'), exit]],
-  ['as that of its container', asContainerCommand, [Buffer.from('out')]],
-])('a command %s that is to end does not wait for room for its output', async (_how, processIn, output) => {
+/** What a full disk does not take; settles `full` when it was tried. */
+async function fullDisk() {
   const folder = Directory.open(path);
   let isFull: (error: unknown) => void = () => undefined;
   const full = new Promise((resolve) => (isFull = resolve));
@@ -49,13 +47,31 @@ test.each([
     return OutputFile.create(cramped, name, 100, new Progress(), isFull);
   };
   const outputs: Outputs = { stdout: await create('out'), stderr: await create('err') };
-  const attachment = { input: new PassThrough().resume(), output: said(...output), close: () => undefined };
-  const process = processIn(attachment);
-  const running = process.run(command, outputs);
-  await full;
-  await process.kill();
-  await running;
-  expect(outputs.stdout.close()).toMatchObject({ size: 0, truncated: true });
-  outputs.stderr.close();
-  folder.close();
+  return { folder, full, outputs };
+}
+
+describe.each([
+  ['under an init', underInit, [ready, started, frame(4, 'out'), exit]],
+  ['as that of its container', asContainerCommand, [Buffer.from('out')]],
+])('a command %s does not wait for room for its output', (_how, processIn, output) => {
+  test.each([
+    ['when it is to end', false],
+    ['when it was to end before it was asked for', true],
+  ])('%s', async (_when, isEarly) => {
+    const { folder, full, outputs } = await fullDisk();
+    const attachment = {
+      input: new PassThrough().resume(),
+      output: said(...output),
+      close: () => undefined,
+    };
+    const process = processIn(attachment);
+    const early = isEarly ? process.kill() : undefined;
+    const running = process.run(command, outputs);
+    await full;
+    await (early ?? process.kill());
+    await running;
+    expect(outputs.stdout.close()).toMatchObject({ size: 0, truncated: true });
+    outputs.stderr.close();
+    folder.close();
+  });
 });

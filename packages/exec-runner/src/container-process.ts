@@ -39,10 +39,21 @@ export interface ContainerProcess {
   kill(): Promise<boolean>;
 }
 
-/** What is to end does not wait for room on a disk. */
-function hurry(outputs: Outputs | undefined): void {
-  outputs?.stdout.hurry();
-  outputs?.stderr.hurry();
+/** What is to end does not wait for room on a disk, also when that was said before it began. */
+class Hurry {
+  #outputs: Outputs | undefined;
+  #isToEnd = false;
+
+  begin(outputs: Outputs): void {
+    this.#outputs = outputs;
+    if (this.#isToEnd) this.end();
+  }
+
+  end(): void {
+    this.#isToEnd = true;
+    this.#outputs?.stdout.hurry();
+    this.#outputs?.stderr.hurry();
+  }
 }
 
 /** What is asked of an init beside its command. */
@@ -70,7 +81,7 @@ export function underInit(
     write: (bytes) => write(attachment, bytes),
     close: () => undefined,
   });
-  let kept: Outputs | undefined;
+  const hurry = new Hurry();
   return {
     get gone() {
       return session.gone;
@@ -81,7 +92,7 @@ export function underInit(
       if (!startedAhead.has(command)) await session.clear();
     },
     run: async (command, outputs) => {
-      kept = outputs;
+      hurry.begin(outputs);
       const outcome = await session.run(
         { argv: [command.command, ...command.args], cwd: command.cwd, env: command.environment, rlimits },
         { stdout: (data) => outputs.stdout.append(data), stderr: (data) => outputs.stderr.append(data) },
@@ -94,7 +105,7 @@ export function underInit(
       };
     },
     kill: async () => {
-      hurry(kept);
+      hurry.end();
       await session.kill(kill.signal, kill.graceMs);
       return !session.gone;
     },
@@ -103,20 +114,20 @@ export function underInit(
 
 /** For images without our init: the command is the container's own, and so is its end. */
 export function asContainerCommand(attachment: Attachment): ContainerProcess {
-  let kept: Outputs | undefined;
+  const hurry = new Hurry();
   return {
     gone: false,
     ready: () => Promise.resolve(),
     warm: () => Promise.resolve(),
     expect: () => Promise.resolve(),
     run: async (command, outputs) => {
-      kept = outputs;
+      hurry.begin(outputs);
       attachment.input.end(command.stdin);
       for await (const { stream, data } of attachment.output) await outputs[stream].append(data);
       return {};
     },
     kill: () => {
-      hurry(kept);
+      hurry.end();
       return Promise.resolve(false);
     },
   };

@@ -1,3 +1,4 @@
+import type { ContainerEngine, ContainerId, ContainerSpec } from '@secbox/container-engine';
 import { SecboxError } from '@secbox/contracts';
 import { aborted } from './aborted.js';
 import { settledWithin } from './settled-within.js';
@@ -18,4 +19,17 @@ export async function engineStep<T>(
   if (answered) return answered.value;
   stop?.throwIfAborted();
   throw new SecboxError('engine_unavailable', `The container engine did not answer in time (${name}).`);
+}
+
+/** Whoever stops waiting for a container leaves none behind: one that comes to be later is removed. */
+export function createInTime(
+  engine: Pick<ContainerEngine, 'create' | 'remove'>,
+  spec: ContainerSpec,
+  ms: number,
+): Promise<ContainerId> {
+  const creating = engine.create(spec);
+  return engineStep('create', undefined, creating, ms).catch((error: unknown) => {
+    creating.then((late) => engine.remove(late)).catch(() => undefined);
+    throw error;
+  });
 }

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerPaths, type Attachment, type ContainerEngine } from '@secbox/container-engine';
+import {
+  containerPaths,
+  type Attachment,
+  type ContainerEngine,
+  type ContainerSpec,
+} from '@secbox/container-engine';
 import { SecboxError } from '@secbox/contracts';
 import type { Slot, Slots } from '@secbox/host-mounts';
 import { newSlotId, type SelfTestFolders, type Workspace } from '@secbox/workspace';
-import { engineStep } from '../engine-step.js';
+import { createInTime, engineStep } from '../engine-step.js';
 import { settledWithin } from '../settled-within.js';
 
 export interface SlotsProof {
@@ -51,7 +56,7 @@ async function tryFromInside(proof: SlotsProof, folders: SelfTestFolders, slot: 
   if (!image) throw new SecboxError('image_missing', `The engine does not have the image ${imageReference}.`);
   const mark = randomUUID();
   await writeFile(join(folders.inputs, 'mark'), mark, { mode: 0o644 });
-  const creating = engine.create({
+  const spec: ContainerSpec = {
     imageId: image.id,
     runtime,
     command: ['sh', '-c', script, mark],
@@ -65,9 +70,9 @@ async function tryFromInside(proof: SlotsProof, folders: SelfTestFolders, slot: 
     readOnlyRoot: true,
     maxFileBytes: mebibyte,
     owner: { purpose: 'self-test', dataDir },
-  });
+  };
   const step = <T>(name: string, call: Promise<T>) => engineStep(name, undefined, call, engineMs);
-  const id = await step('create', creating);
+  const id = await createInTime(engine, spec, engineMs);
   try {
     const attachment = await step('attach', engine.attach(id));
     try {

@@ -3,13 +3,14 @@ import {
   type Attachment,
   type ContainerEngine,
   type ContainerLimits,
+  type ContainerSpec,
   type Prestart,
 } from '@secbox/container-engine';
 import type { PolicySnapshot } from '@secbox/contracts';
 import type { Slot, Slots } from '@secbox/host-mounts';
 import { newSlotId, type Workspace, type WorkspaceMounts } from '@secbox/workspace';
 import { underInit, type ContainerProcess } from '../container-process.js';
-import { engineStep } from '../engine-step.js';
+import { createInTime, engineStep } from '../engine-step.js';
 
 /** What containers of the pool are made of. */
 export interface WarmSpec extends ContainerLimits {
@@ -79,7 +80,7 @@ export class WarmContainer {
     let id: string | undefined;
     let container: WarmContainer | undefined;
     try {
-      const creating = engine.create({
+      const asked: ContainerSpec = {
         ...spec,
         command: [initPath],
         environment: {},
@@ -87,12 +88,8 @@ export class WarmContainer {
         mounts: workspace.slotMounts(slot.id),
         mountPropagation: 'rslave',
         owner: { purpose: 'pool', dataDir },
-      });
-      id = await step('create', creating).catch((error: unknown) => {
-        // It may still come to be, with nobody there to remove it.
-        creating.then((late) => engine.remove(late)).catch(() => undefined);
-        throw error;
-      });
+      };
+      id = await createInTime(engine, asked, stepMs);
       onCreated(id);
       container = new WarmContainer(parts, spec, id, slot, await step('attach', engine.attach(id)));
       const ready = container.process.warm();
