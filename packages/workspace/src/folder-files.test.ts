@@ -146,6 +146,19 @@ describe('files of a folder that programs write', () => {
     for (const path of [aside, `${aside}/f`]) await expect(async () => put(path, 'x')).rejects.toThrow(/own/);
   });
 
+  test("that are named as what is laid aside are callers' own where nothing is written", async () => {
+    const own = '.secbox-change';
+    await writeFile(join(folder, own), 'kept');
+    await writeFile(join(folder, 'a'), '');
+    const unwritten = new FolderFiles({ folder, writes: false });
+    await unwritten.move('a', 'b');
+    await unwritten.delete('b');
+    expect((await unwritten.list({ limit: 10 })).files).toMatchObject([{ path: own }]);
+    expect((await unwritten.readText(own)).text).toBe('kept');
+    await unwritten.delete(own);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   test('that are links, as leaf or on the way, are refused, and nothing is made outside (cases 3, 4)', async () => {
     await symlink('../outside', join(folder, 'leaf'));
     await symlink('..', join(folder, 'up'));

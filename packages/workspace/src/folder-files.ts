@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { SecboxError } from '@secbox/contracts';
-import { asideName, createAside, pathBesideAside as pathOf } from './change-aside.js';
+import { asideName, createAside, pathBesideAside } from './change-aside.js';
 import { hashFile, sha256Of } from './content-hashes.js';
 import { Directory, isErrno, type Owner, within } from './directory.js';
 import { listFolder, type Listing, type ListingPage } from './folder-listing.js';
 import { inParentOf, pathError, type Step } from './folder-walk.js';
 import { type LineRange, readLines, replaceLines } from './line-range.js';
 import type { OpenFile } from './open-file.js';
-import type { RelativePath } from './relative-path.js';
+import { parseRelativePath, type RelativePath } from './relative-path.js';
 import { type SearchAnswer, type SearchedFile, type SearchQuery, searchText } from './search-text.js';
 import { textOf } from './utf8-text.js';
 
@@ -19,6 +19,8 @@ export interface FolderFilesOptions {
   readonly owner?: Owner | undefined;
   /** Throws for a file whose content is not for callers. */
   readonly checkReadable?: ((stats: Stats) => void) | undefined;
+  /** False where nothing is written through this: all names there are callers' own. */
+  readonly writes?: boolean | undefined;
 }
 
 /** What a change takes for granted; when it is not so, nothing happens. */
@@ -68,15 +70,17 @@ export class FolderFiles {
   readonly #folder: string;
   readonly #owner: Owner | undefined;
   readonly #checkReadable: FolderFilesOptions['checkReadable'];
+  readonly #writes: boolean;
 
-  constructor({ folder, owner, checkReadable }: FolderFilesOptions) {
+  constructor({ folder, owner, checkReadable, writes = true }: FolderFilesOptions) {
     this.#folder = folder;
     this.#owner = owner;
     this.#checkReadable = checkReadable;
+    this.#writes = writes;
   }
 
   list(page: ListingPage): Promise<Listing> {
-    return this.#inside((root) => listFolder(root, page));
+    return this.#inside((root) => listFolder(root, page, this.#writes ? asideName : undefined));
   }
 
   async stat(path: string): Promise<FileFacts> {
@@ -136,7 +140,7 @@ export class FolderFiles {
     content: AsyncIterable<Buffer> | Iterable<Buffer>,
     options: FileWrite,
   ): Promise<WrittenFile> {
-    const at = pathOf(path, 'path');
+    const at = this.#pathOf(path, 'path');
     const use: Change<WrittenFile> = async (folder, name, root) => {
       const before = await this.#before(folder, name, at, options);
       const executable = options.executable ?? before?.executable ?? false;
@@ -160,7 +164,7 @@ export class FolderFiles {
 
   /** A file, a folder with all in it, or whatever else a program put there. */
   delete(path: string, precondition: FilePrecondition = {}): Promise<void> {
-    const at = pathOf(path, 'path');
+    const at = this.#pathOf(path, 'path');
     return this.#change(at, async (folder, name) => {
       const stats = folder.stat(name);
       if (precondition.ifMatch !== undefined) await this.#before(folder, name, at, precondition, stats);
@@ -170,7 +174,7 @@ export class FolderFiles {
 
   /** A file or a folder, to where there is nothing. */
   move(from: string, to: string, precondition: FilePrecondition = {}): Promise<void> {
-    const [source, target] = [pathOf(from, 'from'), pathOf(to, 'to')];
+    const [source, target] = [this.#pathOf(from, 'from'), this.#pathOf(to, 'to')];
     if (target.length >= source.length && source.every((component, at) => target[at] === component)) {
       throw new SecboxError('invalid_path', 'to: a folder cannot be moved into itself.', {
         details: { from, to },
@@ -203,10 +207,14 @@ export class FolderFiles {
   /** Changes are kept apart: what one lies aside as now was left by a server that was killed. */
   #change<T>(path: RelativePath, use: Change<T>, step?: Step): Promise<T> {
     const changing = async (folder: Directory, name: string, root: Directory): Promise<T> => {
-      await root.remove(asideName);
+      if (this.#writes) await root.remove(asideName);
       return use(folder, name, root);
     };
     return this.#at(path, changing, step);
+  }
+
+  #pathOf(text: string, field: string): RelativePath {
+    return (this.#writes ? pathBesideAside : parseRelativePath)(text, field);
   }
 
   async #at<T>(path: RelativePath, use: Change<T>, step?: Step): Promise<T> {
@@ -271,7 +279,7 @@ export class FolderFiles {
   }
 
   #openFile(path: string): Promise<OpenFile> {
-    const at = pathOf(path, 'path');
+    const at = this.#pathOf(path, 'path');
     return this.#at(at, (folder, name) => this.#openReadable(folder, name, at));
   }
 

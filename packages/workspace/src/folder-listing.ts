@@ -1,6 +1,5 @@
 import type { BigIntStats } from 'node:fs';
 import { SecboxError } from '@secbox/contracts';
-import { asideName } from './change-aside.js';
 import { isErrno, within, type Directory } from './directory.js';
 import { parseRelativePath } from './relative-path.js';
 
@@ -29,9 +28,13 @@ const deepest = 32;
 
 /**
  * The regular files below a folder that programs write, one page of them; what has no name that a caller could ask for is
- * left out. However many there are, no more than two pages of them are held.
+ * left out, and so is what is `hidden`. However many there are, no more than two pages of them are held.
  */
-export async function listFolder(root: Directory, { after, limit }: ListingPage): Promise<Listing> {
+export async function listFolder(
+  root: Directory,
+  { after, limit }: ListingPage,
+  hidden?: string,
+): Promise<Listing> {
   const page = new SmallestPaths(limit + 1);
   const isAfter = (path: string) => after === undefined || path > after;
   let entries = 0;
@@ -40,7 +43,7 @@ export async function listFolder(root: Directory, { after, limit }: ListingPage)
       entries += 1;
       if (entries > mostEntries) throw tooMany();
       const path = kind === 'other' ? undefined : nameable(above, name);
-      if (path === undefined || path === asideName) continue;
+      if (path === undefined || path === hidden) continue;
       if (kind === 'file' && !(page.wants(path) && isAfter(path))) continue;
       const stats = kind === 'directory' ? undefined : statOf(folder, name);
       if (kind === 'directory' || stats?.isDirectory() === true) {

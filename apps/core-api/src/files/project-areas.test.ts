@@ -74,7 +74,7 @@ function retentionOf(settings: RetentionSettings = {}): Retention {
 }
 
 /** An exec that is over, with an input if it brings one. */
-async function ran(projectId: ProjectId, input?: string): Promise<void> {
+async function ran(projectId: ProjectId, input?: string, name = 'input'): Promise<void> {
   const place = { ...key(projectId), execId: newExecId() };
   const { artifacts } = workspace.prepare(place);
   const content = Buffer.from(input ?? '');
@@ -83,7 +83,7 @@ async function ran(projectId: ProjectId, input?: string): Promise<void> {
       ? []
       : [
           {
-            path: ['input'] as never,
+            path: [name] as never,
             size: content.length,
             sha256: sha256Of(content),
             secret: false,
@@ -177,4 +177,17 @@ test('what is written into a project that is not there, or does not fit, is on r
   await expect(inputs.write('input', bytes('other'), unless)).rejects.toMatchObject({ code: 'file_changed' });
   expect(await database.retention.contents(key('none'), 10)).toEqual([]);
   expect(await database.retention.contents(key('a'), 10)).toHaveLength(1);
+});
+
+test('an input that has the name of what is laid aside in work is there until it is removed itself', async () => {
+  const own = '.secbox-change';
+  await ran(key('a').projectId, 'kept', own);
+  await put('a', 'given', 'x');
+  const inputs = await inputsOf('a');
+  await inputs.move('given', 'moved', {});
+  await inputs.delete('moved', {});
+  expect((await inputs.readText(own)).text).toBe('kept');
+  expect((await inputs.list({ limit: 10 })).files).toMatchObject([{ path: own }]);
+  await inputs.delete(own, {});
+  expect((await inputs.list({ limit: 10 })).files).toEqual([]);
 });

@@ -91,6 +91,8 @@ export class ProjectAreas {
     const files = () =>
       new FolderFiles({
         folder: this.#folder(project, area),
+        // Inputs are written past it, from where they are received.
+        writes: false,
         ...(area === 'inputs' ? { checkReadable: refuseSecret } : {}),
       });
     const reading = <T>(use: (files: FolderFiles) => Promise<T>) =>

@@ -8,7 +8,7 @@ import {
   type ExecListQuery,
   type ExecRequest,
 } from '@secbox/contracts';
-import type { Caller, ExecRunner } from '@secbox/exec-runner';
+import type { Caller, ExecRunner, SkillRun, SubmitOptions } from '@secbox/exec-runner';
 import type { SkillCatalogue } from '@secbox/skills';
 import type { Request, RequestHandler, Response } from 'express';
 import { askerOf } from '../caller.js';
@@ -36,22 +36,27 @@ export function execRoutes(
   const readList = queryReader<ExecListQuery>(execListQuerySchema);
   const intakeLimits = { maxBytes: limits.maxUploadBytes, maxSecretBytes: limits.maxBodyBytes };
 
+  /** A repeat is what it became before, also where its skill is gone by now: submitting finds it in all other cases. */
+  const submitOrFind = async (body: ExecRequest, options: SubmitOptions) => {
+    let skill: SkillRun | undefined;
+    try {
+      skill = body.skill_id === undefined ? undefined : catalogue.rules(body.skill_id);
+    } catch (error) {
+      const earlier = await runner.findEarlier(body, options);
+      if (!earlier) throw error;
+      await options.intake?.discard();
+      return earlier;
+    }
+    return runner.submit(body, { ...options, skill });
+  };
+
   const submit = async (request: Request, response: Response, caller: Caller) => {
     const once = { caller, idempotencyKey: idempotencyKey(request) };
-    const skillOf = ({ skill_id: id }: ExecRequest) => (id === undefined ? undefined : catalogue.rules(id));
-    // A repeat is what it became before, also where its skill is gone or the disk is full by now.
-    if (!isMultipart(request)) {
-      const body = validate(request.body);
-      const earlier = await runner.findEarlier(body, once);
-      return earlier ?? runner.submit(body, { ...once, skill: skillOf(body) });
-    }
+    if (!isMultipart(request)) return submitOrFind(validate(request.body), once);
     const intake = runner.openIntake(intakeLimits, { isRepeat: await runner.isTaken(once) });
     try {
       const body = validate(await receiveMultipart(request, response, intake, limits));
-      const earlier = await runner.findEarlier(body, { ...once, intake });
-      if (!earlier) return await runner.submit(body, { ...once, intake, skill: skillOf(body) });
-      await intake.discard();
-      return earlier;
+      return await submitOrFind(body, { ...once, intake });
     } catch (error) {
       await intake.discard();
       throw error;
