@@ -36,7 +36,7 @@ What begins with a dash and is meant for the script comes after "--".`,
     const request = await requestOf(call, surroundings);
     const client = serverOf(call, surroundings);
     const asJson = call.flag('json');
-    const execId = await followExec(() => client.execs.submit(request), {
+    const execId = await followExec((options) => client.execs.submit(request, options), {
       client,
       surroundings,
       onOutput: (data, stream) => {

@@ -23,14 +23,24 @@ let server: Server;
 let asked: string[];
 /** Called once something was recorded, before that is answered. */
 let onRecorded: () => void;
+/** Called instead, where nothing is taken on: after how many seconds it may be. */
+let turnAway: (() => number) | undefined;
 beforeEach(async () => {
   asked = [];
   onRecorded = () => undefined;
+  turnAway = undefined;
   server = createServer((request, response) => {
     request.resume().on('end', () => {
       const { method = '', url: path = '' } = request;
       asked.push(`${method} ${path}`);
-      if (path === '/sandbox/execs' || path.endsWith('/invoke')) onRecorded();
+      const handsOver = path === '/sandbox/execs' || path.endsWith('/invoke');
+      if (handsOver && turnAway) {
+        const details = { retry_after_seconds: turnAway() };
+        const error = { kind: 'rate_limited', code: 'queue_full', message: 'Later.', details };
+        response.writeHead(429).end(JSON.stringify({ error }));
+        return;
+      }
+      if (handsOver) onRecorded();
       if (path.endsWith('/events')) response.end(events);
       else response.end(JSON.stringify(path === '/skills/text.say' ? skill : answered));
     });
@@ -81,6 +91,20 @@ test.each([[['exec', 'true']], [['skill', 'run', 'text.say']]])(
     expect(asked.at(-1)).toBe(`POST /sandbox/execs/${execId}/cancel`);
   },
 );
+
+test.each([
+  ['while it is handed over', 0],
+  ['while it waits', 100],
+])('what is to come later is not handed over again once it is interrupted %s', async (_, ms) => {
+  const stopping = new AbortController();
+  turnAway = () => {
+    if (ms === 0) stopping.abort();
+    else setTimeout(() => stopping.abort(), ms);
+    return 0.5;
+  };
+  expect(await run(['exec', 'true'], stopping.signal)).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
+  expect(asked).toEqual(['POST /sandbox/execs']);
+});
 
 test('what is interrupted before that is not handed over', async () => {
   expect((await run(['exec', 'true'], AbortSignal.abort())).code).toBe(130);

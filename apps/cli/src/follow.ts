@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import type { ExecEvent, SecboxClient, StoredFile } from '@secbox/client';
+import type { ExecEvent, SecboxClient, StoredFile, SubmitOptions } from '@secbox/client';
 import { CommandFailure } from './exit-codes.js';
 import type { Surroundings } from './surroundings.js';
 import { oneLine, sizeText, tableText, type Terminal } from './terminal.js';
@@ -18,13 +18,13 @@ export interface Following {
 
 /** Hands something over and follows it until it is over; whoever interrupts ends it, too. Gives its exec's id. */
 export async function followExec(
-  submit: () => Promise<{ readonly exec_id: string }>,
+  submit: (options: SubmitOptions) => Promise<{ readonly exec_id: string }>,
   { client, surroundings, onOutput }: Following,
 ): Promise<string> {
   const { terminal, stopped } = surroundings;
   stopped.throwIfAborted();
-  // Not to be interrupted: what may have been recorded is cancelled by its id, which only the answer tells.
-  const { exec_id: execId } = await submit();
+  // Not to be cut off: what may have been recorded is cancelled by its id, which only the answer tells.
+  const { exec_id: execId } = await submit({ giveUp: stopped });
   const began = performance.now();
   const state = { now: 'handed over' };
   const draw = () => terminal.progress(`${state.now}, ${((performance.now() - began) / 1000).toFixed(0)} s`);

@@ -20,6 +20,8 @@ export interface Call {
   readonly content?: string | Blob | FormData | Uint8Array<ArrayBuffer> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** Once aborted it is not sent again, nor waited for that; what is under way is not cut off. */
+  readonly giveUp?: AbortSignal | undefined;
   /** Whether it may be sent again when it is not known what became of it. GET may. */
   readonly repeatable?: boolean;
   /** Statuses that are an answer too. */
@@ -55,7 +57,7 @@ export class Connection {
 
   /** Gives the answer with its body still to be read. */
   async send(path: string, call: Call = {}): Promise<Response> {
-    const { method = 'GET', repeatable = method === 'GET', signal } = call;
+    const { method = 'GET', repeatable = method === 'GET', signal, giveUp } = call;
     // Names of others are parts of it, and these would lead to another route with the same key.
     if (/\/(\.|%2e){1,2}(\/|$)/i.test(path)) throw new TypeError(`"${path}" is not a path of the API.`);
     for (let attempt = 0; ; attempt += 1) {
@@ -64,7 +66,7 @@ export class Connection {
       const delay = delayBefore(attempt, failure, this.#retry);
       const again = delay !== undefined && (repeatable ? mayWork(failure) : wasTurnedAway(failure));
       if (!again) throw failure;
-      await pause(delay, signal);
+      await pause(delay, AbortSignal.any([signal, giveUp].filter((each) => each !== undefined)));
     }
   }
 

@@ -39,7 +39,7 @@ Interrupting cancels it.`,
       ...(project === undefined ? {} : { project_id: project }),
       ...(timeout === undefined ? {} : { policy_overrides: { timeout_ms: timeout } }),
     };
-    const execId = await followExec(() => client.skills.submit(id, request), {
+    const execId = await followExec((options) => client.skills.submit(id, request, options), {
       client,
       surroundings,
       onOutput: (data) => terminal.bytes(data, 'stderr'),
