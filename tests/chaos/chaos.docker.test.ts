@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { mountsBelow } from '../../docker/setup/unmount.mjs';
 import { fillDisk, makeSmallDisk } from '../disk/small-disk.js';
-import { containersOf, volumeNames } from '../exec/engine-view.js';
+import { containersOf, volumeNames, type ListedContainer } from '../exec/engine-view.js';
 import { startOwnEngine, type OwnEngine } from '../exec/own-engine.js';
 import { startServer } from '../lifecycle/server-process.js';
 import { pooled, type PoolHealth } from '../pool/pooled.js';
@@ -79,14 +79,14 @@ async function disturb(
 interface Expected {
   /** Why an exec may have ended before its time, in the words of its row, or of the log where the row refers to that. */
   readonly reasons: RegExp;
-  /** Files of a project may be lost, as on a host's disk that is full to the last byte. */
-  readonly losesFiles?: boolean;
+  /** On a host's disk that is full to the last byte, files of a project may be lost, and output that says so. */
+  readonly diskFills?: boolean;
 }
 
 /** Every exec is over, for a reason that can be; what never started did not end as if it had; nothing ran twice. */
 async function expectAccounted(
   answers: readonly ExecAnswer[],
-  { reasons, losesFiles = false }: Expected,
+  { reasons, diskFills = false }: Expected,
 ): Promise<void> {
   expect(answers.length).toBeGreaterThanOrEqual(execs);
   expect(new Set(answers.map(({ exec_id: execId }) => execId)).size).toBe(answers.length);
@@ -98,11 +98,14 @@ async function expectAccounted(
     started: answer.started_at,
     exit_code: answer.exit_code,
     stdout: answer.stdout,
+    truncated: answer.stdout_truncated,
     stderr: answer.stderr,
     reason: reasonOf(answer),
   }));
-  const wrong = seen.filter(({ file, ran, status, started, stdout, reason }) => {
-    if (status === 'succeeded') return ran > 1 || (ran === 0 && !losesFiles) || stdout !== `${file}\n`;
+  const wrong = seen.filter(({ file, ran, status, started, stdout, truncated, reason }) => {
+    const isCut = diskFills && truncated && `${file}\n`.startsWith(stdout);
+    if (status === 'succeeded')
+      return ran > 1 || (ran === 0 && !diskFills) || (stdout !== `${file}\n` && !isCut);
     return started === null || ran > 1 || !reasons.test(reason);
   });
   expect(wrong).toEqual([]);
@@ -139,9 +142,10 @@ async function expectSettled({ engineKilled = false } = {}): Promise<void> {
   for (;;) {
     const { account, pool } = await health();
     const containers = await containersOf(dataDir, engine.dockerHost);
-    const left = engineKilled
-      ? containers.filter(({ State, Labels }) => State !== 'created' && Labels['secbox'] !== 'pool').length
-      : containers.length - (pool.waiting ?? 0);
+    // Where the engine died while the pool started one, its dead container is nobody's; one that was taken runs.
+    const counted = ({ State, Labels }: ListedContainer) =>
+      !engineKilled || State === 'running' || (State !== 'created' && Labels['secbox'] !== 'pool');
+    const left = containers.filter(counted).length - (pool.waiting ?? 0);
     if ((left !== 0 || !account.listening) && Date.now() < deadline) {
       await pause(100);
       continue;
@@ -214,7 +218,7 @@ test(`the disk is filled while ${execs} execs run (cases 33, 65)`, async () => {
       await rm(filler);
     });
     say(`disk filled ${times} times`);
-    await expectAccounted(answers, { reasons: /disk|room|no space|ENOSPC/i, losesFiles: true });
+    await expectAccounted(answers, { reasons: /disk|room|no space|ENOSPC/i, diskFills: true });
     await expectSettled();
     await expectNothingLeft();
   } finally {

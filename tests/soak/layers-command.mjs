@@ -6,7 +6,7 @@ const HELP = `Usage: npm run soak:layers -- [--seconds N] [--seed S]
 of its own, while its author publishes a new version every second. Nothing may
 fail but with the documented 409 and 429, nobody may see half of a version or
 lose an edit, and at the end nothing may be mounted or under way; each must have
-been done: a command each second and a version about every other one.
+been done, once in 4 seconds on average, and a version published once in 8.
 
   --seconds N   for how long (60)
   --seed S      who does what: the same seed is the same (a new one each time)

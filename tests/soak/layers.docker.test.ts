@@ -186,11 +186,9 @@ test(
     }
     if (process.env['SOAK_LAYERS_SECONDS'] !== undefined)
       process.stdout.write(`seed ${seed}: ${JSON.stringify(counts)}, ${versions} versions\n`);
-    // What is refused shows nothing: each was done, and commands all the time.
-    for (const doing of doings) expect(counts).toHaveProperty([`${doing} 200`]);
-    expect(counts['execute 200']).toBeGreaterThanOrEqual(seconds);
-    // In the first seconds everybody begins at once.
-    expect(versions).toBeGreaterThanOrEqual(seconds / 2 - 3);
+    // What is refused shows nothing: each was done, so often that only what hangs does not reach it.
+    for (const doing of doings) expect(counts[`${doing} 200`]).toBeGreaterThanOrEqual(seconds / 4);
+    expect(versions).toBeGreaterThanOrEqual(seconds / 8);
 
     const execs = join(dataDir, 'workspace', 'product', 'skill', '.execs');
     for (let tries = 0; tries < 100 && (await readdir(execs)).length > 0; tries += 1) await sleep(100);
