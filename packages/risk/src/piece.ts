@@ -33,6 +33,6 @@ export function atFolder(piece: Piece, named: string): Piece {
   return {
     ...piece,
     folder,
-    runs: (language, code, at, given) => piece.runs(language, code, at, { ...given, folder }),
+    runs: (language, code, at, given) => piece.runs(language, code, at, { folder, ...given }),
   };
 }

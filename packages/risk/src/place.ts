@@ -5,6 +5,9 @@ export const hole = '\uFFFC';
 /** One that came from the network. */
 export const downloadedHole = `${hole}\u0002`;
 
+/** One that is known to be a whole number. */
+export const numberHole = `${hole}\u0003`;
+
 /** What lies at a path, as far as its name tells. */
 export type Place =
   | 'own'
@@ -155,7 +158,7 @@ const hostPaths = [
 
 /** `home` folders are told apart from the rest of the system, as losing them is what users mind. */
 export const placeOf = remembered((path): Place => {
-  if (path === '' || path.startsWith(hole)) return suffixPlace(path) ?? 'unknown';
+  if (path === '' || beginsUnknown(path)) return suffixPlace(path) ?? 'unknown';
   // Most are plain names.
   if (/^\w[\w.-]*$/.test(path)) return 'own';
   const plain = normalize(path.replace(/^file:\/\//, ''));
@@ -193,9 +196,20 @@ export const placeOf = remembered((path): Place => {
   return plain === '..' || plain.startsWith('../') ? 'outside' : 'own';
 });
 
+function beginsUnknown(path: string): boolean {
+  return path.startsWith(hole) && !path.startsWith(numberHole);
+}
+
+const number = new RegExp(`(?<![\\w\\\\])${numberHole}`, 'g');
+
+/** A program with some number where only the number is not known; one that may be part of a name or an escape stays. */
+export function withNumbers(program: string): string {
+  return program.replace(number, '1');
+}
+
 /** A path as seen from where the folder is named. */
 export function below(folder: string | undefined, path: string): string {
-  return folder === undefined || /^[/~]/.test(path) || path.startsWith(hole) ? path : `${folder}/${path}`;
+  return folder === undefined || /^[/~]/.test(path) || beginsUnknown(path) ? path : `${folder}/${path}`;
 }
 
 /** Names that say what they are wherever they lie. */

@@ -24,6 +24,10 @@ describe('a name counts as everything it is anywhere', () => {
     ['p = "a"\np = "/etc/shadow"\nopen({"f": p}["f"])', 'HIGH'],
     ['k = "a"\nk = "b"\nopen({"a": "x.csv", "b": "/etc/shadow"}[k])', 'HIGH'],
     ['x = y.z = "/etc/shadow"\nopen(x)', 'HIGH'],
+    [
+      'import os\nfor a in ["rm", "ls", "echo"]:\n  for b in [" x", " -rf /", " y"]: os.system(a + b)',
+      'CRITICAL',
+    ],
     [`${many((n) => `n = "n${n}"`)}\nn = "execlp"\nimport os\ngetattr(os, n)("sh", "sh")`, 'HIGH'],
   ] as const)('python: %j is %s', (code, level) => {
     expect(rate('python', code)).toBe(level);
@@ -41,8 +45,8 @@ describe('a name counts as everything it is anywhere', () => {
   });
 
   test.each([
-    [`x='echo hi'; x='rm -rf /'; sh <<< "$x"`, 'HIGH'],
-    [`x='echo hi'; x='rm -rf /'; sh <<EOF\n$x\nEOF`, 'HIGH'],
+    [`x='echo hi'; x='rm -rf /'; sh <<< "$x"`, 'CRITICAL'],
+    [`x='echo hi'; x='rm -rf /'; sh <<EOF\n$x\nEOF`, 'CRITICAL'],
     ['x=a; x=/etc/passwd; echo hi > $x', 'HIGH'],
     [`x=a; x=/etc/shadow; cat "\${y:-$x}"`, 'HIGH'],
     [`x=rm; x=ls; y=-l; y='-rf /'; $x $y`, 'CRITICAL'],
@@ -137,6 +141,12 @@ describe('modules that are handed on', () => {
     ['python', 'import asyncio\nasyncio.get_event_loop().subprocess_shell(p, "rm -rf /")', 'HIGH'],
     ['python', 'from pathlib import Path\nPath.read_text(Path("/etc/shadow"))', 'HIGH'],
     ['python', 'import os\nprint(hasattr(os, "fork"))', 'SAFE'],
+    ['python', 'import os\nclass A: pass\nA.x = os\ngetattr(A, "x").execlp("rm", "rm")', 'MEDIUM'],
+    ['python', 'import os\ngetattr(os, "sys" + str(True)[0].lower() + "em")("rm -rf /")', 'CRITICAL'],
+    ['python', 'import os\n{1: print, True: os.system}[1]("rm -rf /")', 'CRITICAL'],
+    ['javascript', `const o = {}; o.c = require('child_process'); o['c'].exec('rm')`, 'MEDIUM'],
+    ['javascript', `class A { c = require('child_process') }; new A()['c'].exec('rm')`, 'MEDIUM'],
+    ['javascript', `Object.assign(require, {})('child_process').exec('rm -rf /')`, 'CRITICAL'],
     ['javascript', `({ ...require('child_process') }).execSync('rm -rf /')`, 'CRITICAL'],
     ['javascript', `Object.assign({}, require('child_process')).execSync('rm -rf /')`, 'CRITICAL'],
     ['javascript', `const o = {}; o.c = require('child_process'); o.c.exec('rm -rf /')`, 'CRITICAL'],
@@ -147,6 +157,42 @@ describe('modules that are handed on', () => {
     ['javascript', 'if (require.main === module) console.log(1)', 'SAFE'],
   ] as const)('%s: %j is %s', (language, code, level) => {
     expect(rate(language, code)).toBe(level);
+  });
+});
+
+describe('many values in few words', () => {
+  const chain = (first: string, next: (before: string) => string) =>
+    [`a0 = ${first}`, ...Array.from({ length: 40 }, (_, n) => `a${n + 1} = ${next(`a${n}`)}`)].join('\n');
+  const python = 'import os\nos.system("rm -rf /")';
+  const javascript = `require('child_process').exec('rm -rf /')`;
+  const names = Array.from({ length: 4096 }, (_, n) => `'a${n}'`).join();
+
+  test.each([
+    ['python', `${chain('{"x": 1}', (a) => `{**${a}, **${a}}`)}\nprint(a40["x"])\n${python}`],
+    ['python', `${chain('{"x": 1}', (a) => `dict(${a}, **${a})`)}\nprint(a40["x"])\n${python}`],
+    ['python', `import os\n${chain('{"x": os}', (a) => `{**${a}, **${a}}`)}\na40["x"].system("rm -rf /")`],
+    ['python', `${chain('[1, 2]', (a) => `[*${a}, *${a}]`)}\nprint(a40)\n${python}`],
+    [
+      'python',
+      `${chain('["a"]', (a) => `[${a}, ${a}]`)}\nimport logging.config\nlogging.config.dictConfig(a40)\n${python}`,
+    ],
+    ['javascript', `${chain('{ x: 1 }', (a) => `({ ...${a}, ...${a} })`)}\na40.x\n${javascript}`],
+    ['javascript', `${chain('{ x: 1 }', (a) => `Object.assign(${a}, ${a})`)}\na40.x\n${javascript}`],
+    ['javascript', `${chain('[1, 2]', (a) => `[...${a}, ...${a}]`)}\na40[0]\n${javascript}`],
+    ['javascript', `${chain('[1, 2]', (a) => `[${a}, ${a}]`)}\nString(a40)\n${javascript}`],
+    ['javascript', `Function(${names}, "${javascript}")()`],
+  ] as const)('%s: %j is CRITICAL', (language, code) => {
+    expect(rate(language, code)).toBe('CRITICAL');
+  });
+});
+
+describe('methods that could be those of a path', () => {
+  test.each([
+    ['def f(p): p.unlink()', 'MEDIUM'],
+    ['class Node:\n  def unlink(self): pass\ndef f(node): node.unlink()', 'SAFE'],
+    ['def f(x): x.constructor()', 'SAFE'],
+  ] as const)('%j is %s', (code, level) => {
+    expect(rate('python', code)).toBe(level);
   });
 });
 

@@ -28,16 +28,30 @@ interface Redirected {
   readonly input: Stream | undefined;
 }
 
+const ownFolder = /^dirname\s+(--\s+)?"?\$(0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(\[0\])?\})"?$/;
+
 const setters = new Set(
   'read mapfile readarray getopts eval source . declare typeset local export readonly set shift trap alias'.split(
     ' ',
   ),
 );
 
-/** What is read where it can be one of several texts is not known. */
-function oneOf(texts: readonly string[]): Stream {
-  const [text = hole, ...others] = texts;
-  return others.length === 0 ? plainText(text) : unknownStream;
+type Inputs = readonly (Stream | undefined)[];
+
+/** The only text that is read; which of several it is, is not known. */
+function onlyOf(inputs: Inputs): Stream | undefined {
+  return inputs.length === 1 ? inputs[0] : unknownStream;
+}
+
+/** The words of a command in each way to take one list of words of each of its words. */
+function ways(lists: readonly (readonly (readonly string[])[])[]): readonly (readonly string[])[] {
+  const words: string[] = [];
+  for (const list of lists) {
+    const [first] = list;
+    if (first === undefined || list.length > 1) return combinations(lists, [hole]).map((way) => way.flat());
+    words.push(...first);
+  }
+  return [words];
 }
 
 class Script {
@@ -46,7 +60,7 @@ class Script {
   readonly #functions = new Map<string, SyntaxNode>();
   readonly #files = new ScriptFiles();
   /** Calls that were followed already; the same call again tells nothing new. */
-  readonly #called = new Set<string>();
+  #called = new Set<string>();
   #calls = 0;
 
   constructor(piece: Piece) {
@@ -79,7 +93,7 @@ class Script {
     if (!this.#piece.spend()) return;
     switch (node.type) {
       case 'command':
-        this.#runCommand(node, stdin, []);
+        this.#runCommand(node, [stdin], []);
         return;
       case 'redirected_statement':
         this.#runRedirected(node, stdin);
@@ -89,6 +103,11 @@ class Script {
         return;
       case 'function_definition':
         this.#runFunction(node);
+        return;
+      case 'subshell':
+        this.#apart(() => {
+          for (const child of namedChildren(node)) this.run(child, stdin);
+        });
         return;
       case 'ERROR':
       case 'compound_statement':
@@ -103,10 +122,10 @@ class Script {
           if (child.named && child.type !== 'variable_assignment')
             for (const name of this.#words.split(child))
               if (!name.includes('=')) assessUnsetting(this.#piece, name, node);
-        this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
+        this.#runSubstitutions(node);
         return;
       case 'variable_assignment':
-        this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
+        this.#runSubstitutions(node);
         return;
       default:
     }
@@ -119,7 +138,24 @@ class Script {
     const body = childOf(node, 'body');
     if (!name || !body) return;
     if (this.#isBomb(textOf(this.#piece.tree, name), body)) this.#piece.add('process.bomb', node);
-    this.#words.within(undefined, () => this.run(body, undefined));
+    const goes = this.#apart(() => this.#words.within(undefined, () => this.run(body, undefined)));
+    if (goes) this.#files.movers.add(textOf(this.#piece.tree, name));
+  }
+
+  #runSubstitutions(node: SyntaxNode): void {
+    this.#words.runSubstitutions(node, (inner) => this.#apart(() => this.run(inner, undefined)));
+  }
+
+  /** Runs what does not take the script along to where it goes; says whether it goes anywhere. */
+  #apart(run: () => void): boolean {
+    const { whereabouts } = this.#files;
+    const called = new Set(this.#called);
+    run();
+    if (this.#files.whereabouts === whereabouts) return false;
+    this.#files.whereabouts = whereabouts;
+    // The same call takes it along elsewhere. Inside of calls that would be followed again and again.
+    if (this.#calls === 0) this.#called = called;
+    return true;
   }
 
   #isBomb(name: string, node: SyntaxNode): boolean {
@@ -146,13 +182,11 @@ class Script {
     // The grammar puts what follows a heredoc's mark on its line into the heredoc.
     const outer = childrenOf(node, 'redirect');
     const redirects = [...outer, ...outer.flatMap((redirect) => childrenOf(redirect, 'redirect'))];
-    const input = redirects.reduce<Stream | undefined>(
-      (found, redirect) => this.#input(redirect) ?? found,
-      stdin,
-    );
+    const inputs = this.#inputs(redirects, [stdin]);
+    const input = onlyOf(inputs);
     for (const redirect of redirects) this.#runRedirect(redirect, body, input);
     const late = redirects.flatMap((redirect) => childrenOf(redirect, 'argument'));
-    if (body?.type === 'command') this.#runCommand(body, input, late);
+    if (body?.type === 'command') this.#runCommand(body, inputs, late);
     else if (body) this.run(body, input);
     for (const redirect of redirects) {
       for (const child of redirect.children) {
@@ -176,28 +210,33 @@ class Script {
     }
   }
 
-  #input(redirect: SyntaxNode): Stream | undefined {
+  /** What a command reads: the last redirect decides. */
+  #inputs(redirects: readonly SyntaxNode[], stdin: Inputs): Inputs {
+    return redirects.reduce((found, redirect) => this.#input(redirect) ?? found, stdin);
+  }
+
+  /** Each text that it can be. */
+  #input(redirect: SyntaxNode): readonly Stream[] | undefined {
     if (redirect.type === 'heredoc_redirect') {
       const body = redirect.children.find((child) => child.type === 'heredoc_body');
       const start = redirect.children.find((child) => child.type === 'heredoc_start');
-      if (!body) return plainText('');
+      if (!body) return [plainText('')];
       const quoted = start ? /['"\\]/.test(textOf(this.#piece.tree, start)) : false;
-      return oneOf(quoted ? [textOf(this.#piece.tree, body)] : this.#words.expand(body));
+      return (quoted ? [textOf(this.#piece.tree, body)] : this.#words.expand(body)).map(plainText);
     }
     if (redirect.type === 'herestring_redirect') {
       const [word] = namedChildren(redirect);
-      return oneOf(word ? this.#words.expand(word) : [hole]);
+      return (word ? this.#words.expand(word) : [hole]).map(plainText);
     }
     if (redirect.type === 'file_redirect' && redirect.children.some((child) => child.type === '<')) {
       const target = childOf(redirect, 'destination');
-      if (target?.type === 'process_substitution') return this.#outputOf(target);
-      return unknownStream;
+      return [target?.type === 'process_substitution' ? this.#outputOf(target) : unknownStream];
     }
     return undefined;
   }
 
   #runRedirect(redirect: SyntaxNode, body: SyntaxNode | undefined, input: Stream | undefined): void {
-    this.#words.runSubstitutions(redirect, (inner) => this.run(inner, undefined));
+    this.#runSubstitutions(redirect);
     if (redirect.type !== 'file_redirect') return;
     const target = childOf(redirect, 'destination');
     const operator = redirect.children.find((child) => /[<>]/.test(child.type))?.type ?? '>';
@@ -222,18 +261,19 @@ class Script {
 
   /** Of each word of a command the words that it becomes, in each way that it can. */
   #lists(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly (readonly string[])[])[] {
-    const words = node.children.filter(
+    const lists = [];
+    for (const word of node.children) {
       // The dollar of $"…" is a word of its own to the grammar.
-      ({ field, type }) => (field === 'name' || field === 'argument') && type !== '$',
-    );
-    return [...words, ...late].map((word) =>
-      this.#words.alternatives(word.type === 'command_name' ? (word.children[0] ?? word) : word),
-    );
+      if ((word.field !== 'name' && word.field !== 'argument') || word.type === '$') continue;
+      lists.push(this.#words.alternatives(word.type === 'command_name' ? (word.children[0] ?? word) : word));
+    }
+    for (const word of late) lists.push(this.#words.alternatives(word));
+    return lists;
   }
 
   /** The words of a command, in each way that its variables make it. */
   #argvs(node: SyntaxNode, late: readonly SyntaxNode[]): readonly (readonly string[])[] {
-    return combinations(this.#lists(node, late), [hole]).map((words) => words.flat());
+    return ways(this.#lists(node, late));
   }
 
   /** Programs that do the same to each of their words are looked at once, with all of them. */
@@ -241,21 +281,19 @@ class Script {
     const lists = this.#lists(node, late);
     const [[[name = ''] = [], ...others] = []] = lists;
     const isPlain = effects.has(name) && !prefixes.has(name) && !this.#functions.has(name);
-    if (isPlain && others.length === 0) return [[...new Set(lists.flat(2))]];
-    return combinations(lists, [hole]).map((words) => words.flat());
+    if (!isPlain || others.length > 0 || !lists.some(({ length }) => length > 1)) return ways(lists);
+    return [lists.flatMap((list) => (list.length > 1 ? [...new Set(list.flat())] : list.flat()))];
   }
 
-  #runCommand(node: SyntaxNode, stdin: Stream | undefined, late: readonly SyntaxNode[]): void {
-    this.#words.runSubstitutions(node, (inner) => this.run(inner, undefined));
-    const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
-      (found, redirect) => this.#input(redirect) ?? found,
-      stdin,
-    );
-    for (const redirect of childrenOf(node, 'redirect')) this.#runRedirect(redirect, node, input);
+  #runCommand(node: SyntaxNode, stdin: Inputs, late: readonly SyntaxNode[]): void {
+    this.#runSubstitutions(node);
+    const redirects = childrenOf(node, 'redirect');
+    const inputs = this.#inputs(redirects, stdin);
+    for (const redirect of redirects) this.#runRedirect(redirect, node, onlyOf(inputs));
     const argvs = this.#commands(node, late);
     const script = this.#substitutedScript(node, argvs);
     if (script) this.#runWords(script.words, node, script.stream);
-    else for (const words of argvs) this.#runWords(words, node, input);
+    else for (const words of argvs) for (const input of inputs) this.#runWords(words, node, input);
   }
 
   /** `bash <(…)` and `source <(…)` run what the inner command prints. */
@@ -274,7 +312,10 @@ class Script {
     const called = this.#functions.get(name);
     if (called) {
       const key = JSON.stringify([words, stdin]);
-      if (this.#called.has(key)) return;
+      if (this.#called.has(key)) {
+        if (this.#files.movers.has(name)) this.#files.go(hole);
+        return;
+      }
       this.#called.add(key);
       this.#callFunction(called, args, stdin);
       // It may not be defined yet, or no longer.
@@ -308,13 +349,21 @@ class Script {
     this.#calls -= 1;
   }
 
+  /** `dirname "$0"`, unless the script is a text that was handed over with a name of its own. */
+  #printsOwnFolder(node: SyntaxNode): boolean {
+    return (
+      ownFolder.test(textOf(this.#piece.tree, node)) &&
+      !this.#functions.has('dirname') &&
+      !this.#words.sets('BASH_ARGV0', 'BASH_SOURCE') &&
+      this.#piece.given?.args === undefined
+    );
+  }
+
   #outputOf(node: SyntaxNode, stdin?: Stream): Stream {
     switch (node.type) {
       case 'command': {
-        const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
-          (found, redirect) => this.#input(redirect) ?? found,
-          stdin,
-        );
+        if (this.#printsOwnFolder(node)) return plainText('.');
+        const input = onlyOf(this.#inputs(childrenOf(node, 'redirect'), [stdin]));
         const streams = this.#argvs(node, []).map(([name = '', ...args]) =>
           outputOf(name.split('/').at(-1) ?? '', args, input),
         );
@@ -331,10 +380,7 @@ class Script {
         );
       case 'redirected_statement': {
         const body = childOf(node, 'body');
-        const input = childrenOf(node, 'redirect').reduce<Stream | undefined>(
-          (found, redirect) => this.#input(redirect) ?? found,
-          stdin,
-        );
+        const input = onlyOf(this.#inputs(childrenOf(node, 'redirect'), [stdin]));
         return body ? this.#outputOf(body, input) : unknownStream;
       }
       case 'command_substitution':

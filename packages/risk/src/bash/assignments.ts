@@ -7,6 +7,7 @@ import {
   type SyntaxNode,
   type SyntaxTree,
 } from '../syntax/node.js';
+import { unescape } from '../values/escapes.js';
 
 /** One way in which a variable gets its value; none where nobody knows it. */
 export interface Assignment {
@@ -14,6 +15,8 @@ export interface Assignment {
   readonly append: boolean;
   /** Each of the words that come of it is a value, as in a loop. */
   readonly each?: boolean;
+  /** `NAME=` */
+  readonly empty?: boolean;
 }
 
 /** All that a script sets anywhere; the order of things is left out, so that moving a line hides nothing. */
@@ -53,7 +56,8 @@ export class Assignments {
     if (node.type === 'variable_assignment') {
       const name = childOf(node, 'name');
       const append = node.children.some((child) => child.type === '+=');
-      if (name) this.#note(textOf(tree, name), { value: childOf(node, 'value'), append }, node);
+      const empty = textOf(tree, node).endsWith('=');
+      if (name) this.#note(textOf(tree, name), { value: childOf(node, 'value'), append, empty }, node);
       if (name?.type === 'subscript') this.scattered.add(bareName(textOf(tree, name)));
     } else if (node.type === 'for_statement') {
       const name = childOf(node, 'variable');
@@ -99,15 +103,18 @@ export class Assignments {
 
   /** What is set is the variable that the word names. */
   #noteUnknown(word: string, at: SyntaxNode): void {
-    if (/^["']?[$`]/.test(word)) this.#setsAny = true;
-    this.#note(unquoted(word), { value: undefined, append: false }, at);
+    const literal = literalOf(word);
+    if (literal === undefined && /^["']?[$`]/.test(word)) this.#setsAny = true;
+    this.#note(unquoted(literal ?? word), { value: undefined, append: false }, at);
   }
 
   /** A text that runs as code of this shell can set whatever it names. */
   #collectCode(words: readonly SyntaxNode[]): void {
     for (const word of words) {
-      const text = unquoted(textOf(this.#tree, word));
-      if (/[$`]/.test(text)) this.#setsAny = true;
+      const source = textOf(this.#tree, word);
+      const literal = literalOf(source);
+      const text = unquoted(literal ?? source);
+      if (/[$`]/.test(text) && (literal === undefined || setting.test(text))) this.#setsAny = true;
       for (const [name] of text.matchAll(/[A-Za-z_]\w*/g)) this.#named.add(name);
     }
   }
@@ -178,6 +185,16 @@ export class Assignments {
     else this.#byName.set(bare, [assignment]);
     if (isCommanding(name)) this.settings.push({ name, at });
   }
+}
+
+/** Where code can set a variable whose name it does not hold: by what sets variables, or what nobody knows. */
+const setting =
+  /\b(read|mapfile|readarray|getopts|eval|source|declare|typeset|local|export|readonly|printf|let|builtin|command|trap|alias)\b|(^|[;&|(){\n`!]|\b(then|do|else|elif|if|while|until|time)\s)\s*(\w+=\S*\s+)*([$`]|\.\s)/;
+
+/** What stands in quotes that leave it as it is: `'…'` and `$'…'`. */
+function literalOf(word: string): string | undefined {
+  const [, ansi] = /^\$'((?:[^'\\]|\\[^])*)'$/.exec(word) ?? [];
+  return ansi === undefined ? /^'([^']*)'$/.exec(word)?.[1] : unescape(ansi);
 }
 
 /** `NAME[0]` is NAME as well. */

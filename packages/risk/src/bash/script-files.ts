@@ -4,11 +4,21 @@ import { unknownStream, type Stream } from '../commands/stream.js';
 import { atFolder, type Piece } from '../piece.js';
 import { below, hole, placeOf } from '../place.js';
 
+interface Whereabouts {
+  readonly folder: string;
+  /** Where `cd -` goes. */
+  readonly previous: string;
+  /** Where `popd` goes, the last first. */
+  readonly stack: readonly string[];
+}
+
 /** What a script has put into files so far, and in which folder it is. */
 export class ScriptFiles {
   readonly #written = new Map<string, Stream>();
-  #folder = '.';
-  readonly #before: string[] = [];
+  /** Another object each time that it goes somewhere. */
+  whereabouts: Whereabouts = { folder: '.', previous: '.', stack: [] };
+  /** What takes the script elsewhere: programs of the shell, and functions that use them. */
+  readonly movers = new Set(['cd', 'pushd', 'popd']);
 
   write(path: string, content: Stream, append: boolean): void {
     const before = append ? this.#written.get(plain(path)) : undefined;
@@ -29,31 +39,48 @@ export class ScriptFiles {
         this.note(first, rest);
         return;
       case 'cd':
+        this.go(this.#target(args, '~'));
+        return;
       case 'pushd': {
-        const [to = '~'] = args.filter((arg) => !/^-[A-Za-z@]*$/.test(arg) && arg !== '--');
-        if (args.includes('-')) this.#folder = this.#before.pop() ?? this.#folder;
-        else this.#go(below(this.#folder, to));
+        const { folder, stack } = this.whereabouts;
+        const [top = folder, ...others] = stack;
+        const swaps = args.length === 0;
+        this.go(this.#target(args, top), [folder, ...(swaps ? others : stack)]);
         return;
       }
-      case 'popd':
-        this.#folder = this.#before.pop() ?? this.#folder;
+      case 'popd': {
+        const [top = this.whereabouts.folder, ...others] = this.whereabouts.stack;
+        this.go(args.length === 0 ? top : hole, others);
         return;
+      }
       case 'eval':
-      case 'trap':
+      case 'trap': {
+        const words = args
+          .join(' ')
+          .replace(/["'\\]/g, '')
+          .split(/[\s;&|(){}`]+/);
         // Where that goes is not followed.
-        if (/\b(cd|pushd|popd)\b/.test(args.join(' ').replace(/["'\\]/g, ''))) this.#go(hole);
+        if (words.some((word) => this.movers.has(word))) this.go(hole);
+      }
     }
   }
 
-  #go(folder: string): void {
-    this.#before.push(this.#folder);
-    this.#folder = folder;
+  go(folder: string, stack = this.whereabouts.stack): void {
+    this.whereabouts = { folder, previous: this.whereabouts.folder, stack };
+  }
+
+  /** Where there are several, it is not known which of them it is. */
+  #target(args: readonly string[], otherwise: string): string {
+    const { folder, previous } = this.whereabouts;
+    const [to, ...others] = args.filter((arg) => !/^-[A-Za-z@]+$/.test(arg) && arg !== '--');
+    if (others.length > 0 || /^[-+]\d/.test(to ?? '')) return hole;
+    return to === '-' ? previous : below(folder, to ?? otherwise);
   }
 
   /** The piece as commands see it that run where the script is now. */
   inFolder(piece: Piece): Piece {
-    const isOwn = placeOf(this.#folder) === 'own';
-    return isOwn ? piece : atFolder(piece, this.#folder);
+    const { folder } = this.whereabouts;
+    return placeOf(folder) === 'own' ? piece : atFolder(piece, folder);
   }
 
   #download(args: readonly string[]): void {

@@ -1,6 +1,6 @@
 import type { Stream } from '../commands/stream.js';
 import type { Piece } from '../piece.js';
-import { downloadedHole, hole } from '../place.js';
+import { downloadedHole, hole, numberHole } from '../place.js';
 import { namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
 import { combinations, maxChoices, toldTexts } from '../values/choices.js';
 import { unescape } from '../values/escapes.js';
@@ -74,6 +74,11 @@ export class Words {
       this.#values = values;
       this.#alternatives = alternatives;
     }
+  }
+
+  /** Whether any of these names is set anywhere, or may be. */
+  sets(...names: readonly string[]): boolean {
+    return names.some((name) => this.#noted.of(name).length > 0 || this.#noted.isOpen(name));
   }
 
   /** Takes note that the node is a substitution, or has one inside. */
@@ -166,7 +171,7 @@ export class Words {
       case 'process_substitution':
         return [substitutedPath];
       case 'arithmetic_expansion':
-        return [hole];
+        return [numberHole];
       case 'array':
         return [
           namedChildren(node)
@@ -184,7 +189,10 @@ export class Words {
     let choices: readonly string[] = [''];
     let at = node.start;
     const append = (more: readonly string[]) => {
-      choices = combinations([choices, more], hole).map((both) => bounded(both.join('')));
+      const [before, after] = [choices[0], more[0]];
+      const isOne = choices.length === 1 && more.length === 1;
+      if (isOne && before !== undefined && after !== undefined) choices = [bounded(before + after)];
+      else choices = combinations([choices, more], hole).map((both) => bounded(both.join('')));
     };
     for (const child of node.children) {
       if (child.start > at) append([text.slice(at, child.start)]);
@@ -273,9 +281,9 @@ export class Words {
     let values: readonly string[] = [];
     /** What was there before something was added to it. */
     const before: string[] = [];
-    for (const { value, append, each } of assignments) {
+    for (const { value, append, each, empty } of assignments) {
       const isArray = value?.type === 'array';
-      const more = !value ? [hole] : each ? this.split(value) : this.#choices(value, true);
+      const more = empty ? [''] : !value ? [hole] : each ? this.split(value) : this.#choices(value, true);
       // Only of an array the words stay apart.
       const added = isArray ? more : more.map((one) => one.replaceAll(gap, ' '));
       if (append) {

@@ -1,5 +1,5 @@
 import type { Piece } from '../piece.js';
-import { hole } from '../place.js';
+import { hole, withNumbers } from '../place.js';
 import type { Given } from './special.js';
 import { readPaths, touchPath } from './touch-path.js';
 
@@ -8,7 +8,7 @@ export function runAwk(piece: Piece, { args, at, again }: Given): void {
   const { programs, files, fromFile, loads, unseen } = optionsOf(args);
   if (fromFile || unseen) piece.add('cannot-tell.unseen-script', at);
   if (loads) piece.add('code.native', at);
-  for (const program of programs) {
+  for (const program of programs.map(withNumbers)) {
     if (program.includes(hole)) piece.add('code.computed', at);
     for (const { kind, text } of effectsOf(program)) {
       if (kind === 'writes') touchPath(piece, 'write', text, at);

@@ -14,20 +14,33 @@ export function fedCommands(
   name: string,
   own: readonly string[],
   { rest, stdin }: Fed,
+): { readonly commands: readonly (readonly string[])[]; readonly stdin?: Stream } {
+  const options = optionsOf(own);
+  const commands = commandsOf(name, options, { rest, stdin });
+  // What is read here is no longer there for what is run.
+  return { commands, ...(options.unseen && stdin && { stdin }) };
+}
+
+function commandsOf(
+  name: string,
+  options: ReturnType<typeof optionsOf>,
+  { rest, stdin }: Fed,
 ): readonly (readonly string[])[] {
   // By itself xargs prints what it reads, and parallel runs it.
   const command = rest.length === 0 && name === 'xargs' ? ['echo'] : rest;
-  const options = optionsOf(own);
   const isWhole = options.placeholder !== undefined || name === 'parallel';
   const placeholder = options.placeholder ?? '{}';
   const given = options.unseen ? [hole] : itemsOf(stdin, isWhole ? (options.mark ?? '\n') : options.mark);
   const items = given.length > maxChoices ? [...given.slice(0, maxChoices), hole] : given;
-  if (command.some((word) => word.includes(placeholder)) && isWhole)
+  // With a mark of its own xargs adds no item at the end.
+  if (
+    name === 'xargs' ? options.placeholder !== undefined : command.some((word) => word.includes(placeholder))
+  )
     return items.map((item) => command.map((word) => word.replaceAll(placeholder, item)));
   if (name === 'parallel') return items.map((item) => [...command, ...item.split(/\s+/)]);
-  // In portions of a size that is set each item may be the first.
-  if (options.portions) return items.map((_, index) => [...command, ...items.slice(index)]);
-  return [[...command, ...given]];
+  // In portions of a size that is set each item may be the first; the first way has all of them.
+  if (!options.portions) return [[...command, ...given]];
+  return items.map((_, index) => [...command, ...(index === 0 ? given : items.slice(index))]);
 }
 
 function optionsOf(own: readonly string[]) {

@@ -1,6 +1,6 @@
 import type { AssessedLanguage } from '../language.js';
 import type { Given, Piece } from '../piece.js';
-import { downloadedHole, hole } from '../place.js';
+import { downloadedHole, hole, numberHole } from '../place.js';
 import type { Spot } from '../report.js';
 import { remembered } from '../values/remembered.js';
 import { startOf } from './interpreter-options.js';
@@ -81,10 +81,11 @@ function timedCode(args: readonly string[]): string {
 function runText(
   piece: Piece,
   language: AssessedLanguage,
-  code: string,
+  text: string,
   at: Spot,
   given: Given | undefined,
 ): void {
+  const code = text.replaceAll(numberHole, hole);
   if (code.includes(downloadedHole)) piece.add('code.downloaded', at);
   else if (code.trim() === hole) piece.add('code.computed', at);
   else if (code.includes(hole)) {

@@ -54,7 +54,7 @@ export function runCommand(piece: Piece, invocation: Invocation, depth = 0): voi
   }
   const prefix = prefixes.get(name);
   if (prefix) {
-    runPrefixed(piece, name, withoutOptions(args, prefix), invocation, again);
+    runPrefixed(piece, name, { ...invocation, rest: withoutOptions(args, prefix), depth, again });
     return;
   }
   if (name === 'su' || name === 'runuser' || name === 'script' || name === 'flock') {
@@ -108,13 +108,14 @@ function withoutOptions(
   return args.slice(at + skip);
 }
 
-function runPrefixed(
-  piece: Piece,
-  name: string,
-  rest: readonly string[],
-  { words, at, stdin }: Invocation,
-  again: (words: readonly string[]) => void,
-): void {
+interface Prefixed extends Invocation {
+  /** What is run. */
+  readonly rest: readonly string[];
+  readonly depth: number;
+  readonly again: (words: readonly string[]) => void;
+}
+
+function runPrefixed(piece: Piece, name: string, { words, at, stdin, rest, depth, again }: Prefixed): void {
   const own = words.slice(1, words.length - rest.length);
   if (name === 'env') {
     for (const word of own) if (/^[A-Za-z_]\w*=/.test(word)) assessSetting(piece, word, at);
@@ -133,7 +134,9 @@ function runPrefixed(
   }
   if (name === 'exec' && own.some((word) => /^-\w*c/.test(word))) piece.add('name.environment', at);
   if (name === 'xargs' || name === 'parallel') {
-    for (const next of fedCommands(name, own, { rest, stdin })) again(next);
+    const fed = fedCommands(name, own, { rest, stdin });
+    for (const next of fed.commands)
+      runCommand(piece, { words: next, at, ...(fed.stdin && { stdin: fed.stdin }) }, depth + 1);
     return;
   }
   if (name === 'watch') again(['sh', '-c', rest.join(' ')]);

@@ -1,5 +1,5 @@
 import type { Piece } from '../piece.js';
-import { hole } from '../place.js';
+import { hole, withNumbers } from '../place.js';
 import type { Given } from './special.js';
 import { touchPath } from './touch-path.js';
 
@@ -7,7 +7,7 @@ import { touchPath } from './touch-path.js';
 export function runSed(piece: Piece, { args, at, again }: Given): void {
   const { scripts, files, inPlace, fromFile } = optionsOf(args);
   if (fromFile) piece.add('cannot-tell.unseen-script', at);
-  for (const effect of effectsOf(scripts.join('\n'))) {
+  for (const effect of effectsOf(withNumbers(scripts.join('\n')))) {
     switch (effect.kind) {
       case 'reads':
         touchPath(piece, 'read', effect.text, at);

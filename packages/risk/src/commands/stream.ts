@@ -1,4 +1,4 @@
-import { hole } from '../place.js';
+import { hole, numberHole } from '../place.js';
 import { decoders, type Decoder } from '../values/decode.js';
 import { unescape } from '../values/escapes.js';
 import { maxText } from '../values/value.js';
@@ -94,18 +94,20 @@ function printable(text: string): string | undefined {
   );
 }
 
-/** Only plain formats: what is cut, padded or turned into something else is not followed. */
+/** Only texts and numbers: what is cut, padded with blanks or turned into something else is not followed. */
 function printed(args: readonly string[]): string | undefined {
   const [format = '', ...values] = args[0] === '--' ? args.slice(1) : args;
-  if (format.startsWith('-') || /%(?![sbdi%])/.test(format.replaceAll('%%', ''))) return undefined;
+  if (format.startsWith('-') || /%(?!(?:[sb%]|(?:0\d*)?[diu]))/.test(format.replaceAll('%%', '')))
+    return undefined;
   const left = [...values];
   let unknown = 0;
   const once = () =>
-    unescape(format).replace(/%([%sbdi])/g, (_, kind: string) => {
+    unescape(format).replace(/%(0\d*)?([%sbdiu])/g, (_, padding: string | undefined, kind: string) => {
       if (kind === '%') return '%';
       const value = left.shift() ?? (kind === 's' || kind === 'b' ? '' : '0');
+      if (/[diu]/.test(kind)) return !padding && /^(0|-?[1-9]\d*)$/.test(value) ? value : numberHole;
       const shown = kind === 'b' ? printable(value) : value;
-      if (shown === undefined || (/[di]/.test(kind) && !/^(0|-?[1-9]\d*)$/.test(value))) unknown += 1;
+      if (shown === undefined) unknown += 1;
       return shown ?? '';
     });
   let result = once();

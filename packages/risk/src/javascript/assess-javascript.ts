@@ -49,7 +49,9 @@ export function assessJavascript(piece: Piece): void {
 function isHandedOn(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
   if (!parent) return false;
   if (parent.type === 'assignment_expression')
-    return node.field === 'right' && childOf(parent, 'left')?.type === 'subscript_expression';
+    return (
+      node.field === 'right' && /^(subscript|member)_expression$/.test(childOf(parent, 'left')?.type ?? '')
+    );
   // To compare something is to hand it to nobody.
   if (parent.type === 'binary_expression')
     return /^(\|\||&&|\?\?)$/.test(childOf(parent, 'operator')?.type ?? '');
@@ -69,6 +71,7 @@ const handing = new Set([
   'sequence_expression',
   'throw_statement',
   'for_in_statement',
+  'field_definition',
   'with_statement',
 ]);
 

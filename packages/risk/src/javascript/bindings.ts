@@ -9,7 +9,12 @@ export type Binding =
   | { readonly kind: 'module'; readonly module: string; readonly member: string | undefined }
   | { readonly kind: 'unknown' };
 
-export type Names = ReadonlyMap<string, readonly Binding[]>;
+export interface Names {
+  /** Properties with a dot before their name. */
+  readonly bound: ReadonlyMap<string, readonly Binding[]>;
+  /** Of which objects any was given some, without the dot. */
+  readonly properties: ReadonlySet<string>;
+}
 
 /** \u0065val is eval. */
 export function nameIn(tree: SyntaxTree, node: SyntaxNode): string {
@@ -175,5 +180,7 @@ export function collectNames(tree: SyntaxTree): Names {
   };
 
   visit(tree.root);
-  return bound;
+  const properties = new Set<string>();
+  for (const key of bound.keys()) if (key.startsWith('.')) properties.add(key.slice(1));
+  return { bound, properties };
 }

@@ -2,16 +2,9 @@ import type { Piece } from '../piece.js';
 import { hole } from '../place.js';
 import { childOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
 import { combinations, told } from '../values/choices.js';
+import { listOf, put, spread, tableOf } from '../values/collect.js';
 import { unescape } from '../values/escapes.js';
-import {
-  derived,
-  literal,
-  maxItems,
-  reference,
-  unknown,
-  type Reference,
-  type Value,
-} from '../values/value.js';
+import { derived, literal, reference, unknown, type Reference, type Value } from '../values/value.js';
 import { nameIn, plainString, type Binding, type Names } from './bindings.js';
 import { canonical } from './canonical.js';
 import { computedMember, foldCall, foldMethod, textValue } from './fold-calls.js';
@@ -86,14 +79,22 @@ export class Evaluator {
 
   /** What stands in a list or between the brackets of a call, in each way that it can be. */
   #items(list: SyntaxNode | undefined): readonly (readonly Value[])[] {
-    const parts = namedChildren(list)
-      .slice(0, maxItems)
-      .map((node): readonly (readonly Value[])[] => {
-        if (node.type !== 'spread_element') return this.evaluate(node).map((value) => [value]);
-        const spread = this.evaluate(namedChildren(node)[0]);
-        return spread.map((items) => (items.kind === 'list' ? items.items : [unknown]));
-      });
-    return combinations(parts, [unknown]).map((way) => way.flat());
+    const nodes = namedChildren(list);
+    if (nodes.every(({ type }) => type !== 'spread_element')) {
+      const items = nodes.map((node) => this.evaluate(node));
+      return combinations(items, unknown);
+    }
+    const parts = nodes.map((node): readonly (readonly Value[])[] => {
+      if (node.type !== 'spread_element') return this.evaluate(node).map((value) => [value]);
+      return this.evaluate(namedChildren(node)[0]).map((one) =>
+        one.kind === 'list' ? one.items : [unknown],
+      );
+    });
+    return combinations(parts, [unknown]).map((way) => {
+      const items: Value[] = [];
+      for (const part of way) spread(items, part);
+      return items;
+    });
   }
 
   /** Inside of other names a name may be cut short: what it is by itself is kept. */
@@ -106,7 +107,7 @@ export class Evaluator {
 
   named(name: string, hidden = false): readonly Value[] {
     const values: Value[] = [];
-    const bindings = this.#names.get(name) ?? [];
+    const bindings = this.#names.bound.get(name) ?? [];
     if (bindings.length > 0 && !this.#openNames.has(name)) {
       this.#openNames.add(name);
       this.#depth += 1;
@@ -120,12 +121,13 @@ export class Evaluator {
     if (globalObjects.has(name)) values.push(reference('globalThis'));
     else if (globalNames.has(name)) values.push(reference(name, hidden));
     // What globalThis was given as a property is a name of nobody.
-    if (values.length === 0 && !name.startsWith('.') && this.#names.has(`.${name}`))
-      return this.named(`.${name}`, hidden);
+    if (values.length === 0 && this.#names.properties.has(name)) return this.named(`.${name}`, hidden);
     return values.length === 0 ? [unknown] : values;
   }
 
   #bound(bindings: readonly Binding[]): readonly Value[] {
+    const [only] = bindings;
+    if (only && only.kind !== 'append' && bindings.length === 1) return told(this.#boundTo(only));
     let values: readonly Value[] = [];
     /** What was there before something was added to it. */
     const before: Value[] = [];
@@ -196,7 +198,7 @@ export class Evaluator {
       case 'binary_expression':
         return this.#combined(node);
       case 'array':
-        return this.#items(node).map((items) => ({ kind: 'list', items }));
+        return this.#items(node).map(listOf);
       case 'object':
         return [this.#object(node)];
       case 'arrow_function':
@@ -223,15 +225,13 @@ export class Evaluator {
   #template(node: SyntaxNode): readonly Value[] {
     const { tree } = this.#piece;
     const parts = node.children.filter((child) => child.named);
-    const filled = parts.some((part) => part.type !== 'string_fragment');
+    if (parts.every((part) => part.type === 'string_fragment'))
+      return [literal(parts.map((part) => unescape(textOf(tree, part))).join(''))];
     const choices = parts.map((part): readonly Value[] => {
       if (part.type === 'template_substitution') return this.evaluate(namedChildren(part)[0]);
       return [literal(unescape(textOf(tree, part)))];
     });
-    return combinations(choices, unknown).map((way) => {
-      const text = way.map(textValue).join('');
-      return filled ? derived(text, [], 'assembled') : literal(text);
-    });
+    return combinations(choices, unknown).map((way) => derived(way.map(textValue).join(''), [], 'assembled'));
   }
 
   #combined(node: SyntaxNode): readonly Value[] {
@@ -246,23 +246,25 @@ export class Evaluator {
 
   #object(node: SyntaxNode): Value {
     const entries = new Map<string, readonly Value[]>();
-    const from: Value[] = [];
-    const put = (key: string, values: readonly Value[]) =>
-      entries.set(key, told([...(entries.get(key) ?? []), ...values]));
-    for (const part of namedChildren(node).slice(0, maxItems)) {
+    const spreads: Value[] = [];
+    for (const part of namedChildren(node)) {
       const key = childOf(part, 'key');
       if (part.type === 'shorthand_property_identifier')
-        put(nameIn(this.#piece.tree, part), this.evaluate(part));
-      else if (part.type === 'spread_element') from.push(...this.evaluate(namedChildren(part)[0]));
+        put(entries, nameIn(this.#piece.tree, part), this.evaluate(part));
+      else if (part.type === 'spread_element') spreads.push(...this.evaluate(namedChildren(part)[0]));
       else if (key?.type === 'computed_property_name') {
         const values = this.evaluate(childOf(part, 'value'));
-        for (const name of this.evaluate(namedChildren(key)[0])) put(textValue(name), values);
+        for (const name of this.evaluate(namedChildren(key)[0])) put(entries, textValue(name), values);
       } else if (key) {
         const name = plainString(this.#piece.tree, key) ?? nameIn(this.#piece.tree, key);
-        put(name, this.evaluate(childOf(part, 'value')));
+        put(entries, name, this.evaluate(childOf(part, 'value')));
       }
     }
-    return from.length === 0 ? { kind: 'table', entries } : { kind: 'table', entries, from };
+    return tableOf(entries, spreads, () => this.spend());
+  }
+
+  spend(): boolean {
+    return this.#piece.spend();
   }
 
   #subscript(node: SyntaxNode): readonly Value[] {
@@ -282,8 +284,8 @@ export class Evaluator {
     if (object.kind === 'table') {
       const known = index.kind === 'number' ? object.entries.get(String(index.number)) : undefined;
       if (known) return known;
-      const spread = (object.from ?? []).flatMap((one) => this.#entry(one, index));
-      return told([...[...object.entries.values()].flat(), ...spread]);
+      const others = (object.from ?? []).flatMap((one) => this.#entry(one, index));
+      return told([...[...object.entries.values()].flat(), ...others]);
     }
     if (object.kind === 'list') return told([...object.items, unknown]);
     if (index.kind === 'number' && object.kind !== 'reference') return [unknown];
@@ -291,13 +293,11 @@ export class Evaluator {
   }
 
   #members(node: SyntaxNode | undefined, name: string): readonly Value[] {
-    const members: Value[] = [];
     const objects = this.evaluate(node);
-    for (const object of objects) members.push(...this.member(object, name, false));
+    const members = objects.flatMap((object) => this.member(object, name, false));
     // What some object was given under that name, any object may have.
-    if (this.#names.has(`.${name}`) && objects.some(({ kind }) => kind !== 'text'))
-      members.push(...this.named(`.${name}`).filter(({ kind }) => kind !== 'unknown'));
-    return members;
+    if (!this.#names.properties.has(name) || objects.every(({ kind }) => kind === 'text')) return members;
+    return [...members, ...this.#identified(`.${name}`).filter(({ kind }) => kind !== 'unknown')];
   }
 
   member(object: Value, name: string, hidden: boolean): readonly Value[] {
@@ -305,11 +305,9 @@ export class Evaluator {
       case 'table': {
         const known = object.entries.get(name) ?? [];
         // Under a key that is not known, or out of what was spread into it.
-        const hidden = [...object.entries]
-          .filter(([key]) => key.includes(hole))
-          .flatMap(([, values]) => values);
-        const spread = (object.from ?? []).flatMap((one) => this.member(one, name, false));
-        const values = [...known, ...hidden, ...spread];
+        const others = object.entries.get(hole) ?? [];
+        const members = (object.from ?? []).flatMap((one) => this.member(one, name, false));
+        const values = [...known, ...others, ...members];
         return values.length === 0 ? [unknown] : told(values);
       }
       case 'reference': {
@@ -342,7 +340,7 @@ export class Evaluator {
     return this.called(node).flatMap(({ target, given }): readonly Value[] => {
       if (target.subject && target.path.startsWith('?.'))
         return [foldMethod(target.path.slice(2), target.subject, given)];
-      return foldCall(target, given, (object, name) => this.member(object, name, true));
+      return foldCall(target, given, this);
     });
   }
 }

@@ -1,4 +1,5 @@
 import { hole } from '../place.js';
+import { listOf, tableOf } from '../values/collect.js';
 import { decoders, type DecoderName } from '../values/decode.js';
 import {
   derived,
@@ -7,12 +8,17 @@ import {
   maxText,
   reference,
   unknown,
+  type List,
   type Reference,
   type Value,
 } from '../values/value.js';
 import { canonical } from './canonical.js';
 
-type Member = (object: Value, name: string) => readonly Value[];
+interface Lookup {
+  member(object: Value, name: string, hidden: boolean): readonly Value[];
+  /** Counts work done. */
+  spend(): boolean;
+}
 
 const encodings: Readonly<Record<string, DecoderName>> = {
   base64: 'base64',
@@ -23,8 +29,18 @@ const encodings: Readonly<Record<string, DecoderName>> = {
 /** A value as it appears inside a text. */
 export function textValue(value: Value): string {
   if (value.kind === 'text') return value.text;
-  if (value.kind === 'list') return value.items.map(textValue).join(',');
+  if (value.kind === 'list') return listText(value, { items: maxItems });
   return value.kind === 'number' ? String(value.number) : hole;
+}
+
+/** Lists in lists may be the same many times: only so many items are read, whatever holds them. */
+function listText({ items }: List, left: { items: number }): string {
+  const texts = items.map((item) => {
+    left.items -= 1;
+    if (left.items < 0) return hole;
+    return item.kind === 'list' ? listText(item, left) : textValue(item);
+  });
+  return texts.join(',');
 }
 
 /** What has a name that is known only at run time; of what is not known either where there are two marks. */
@@ -34,10 +50,13 @@ export function computedMember(object: Value): Value {
 }
 
 /** What a call gives back, where its function is known and does no harm in giving it. */
-export function foldCall(target: Reference, values: readonly Value[], member: Member): readonly Value[] {
+export function foldCall(target: Reference, values: readonly Value[], lookup: Lookup): readonly Value[] {
   const [first = unknown, second = unknown] = values;
   if (target.path === 'Reflect.get' && second.kind === 'text' && !second.text.includes(hole))
-    return member(first, second.text);
+    return lookup.member(first, second.text, true);
+  // The first gets what the others have, and stays what it is.
+  if (target.path === 'Object.assign')
+    return [...values.slice(0, 1), tableOf(new Map(), values, () => lookup.spend())];
   return [folded(target, values)];
 }
 
@@ -66,8 +85,6 @@ function folded(target: Reference, values: readonly Value[]): Value {
     case 'Object.getPrototypeOf':
     case 'structuredClone':
       return first;
-    case 'Object.assign':
-      return { kind: 'table', entries: new Map(), from: values };
     case 'Reflect.get':
       return computedMember(first);
     case 'String.fromCharCode':
@@ -119,7 +136,7 @@ export function foldMethod(name: string, subject: Value, values: readonly Value[
       const glue = values.length === 0 ? ',' : textValue(first);
       return derived(subject.items.map(textValue).join(glue), subject.items, 'assembled');
     }
-    if (name === 'concat') return { kind: 'list', items: [...subject.items, ...values].slice(0, maxItems) };
+    if (name === 'concat') return listOf([...subject.items, ...values]);
     if (name === 'pop' || name === 'at')
       return subject.items.at(first.kind === 'number' ? first.number : -1) ?? unknown;
     if (name === 'shift') return subject.items[0] ?? unknown;

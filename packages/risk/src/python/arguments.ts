@@ -1,3 +1,4 @@
+import { spread } from '../values/collect.js';
 import type { Value } from '../values/value.js';
 
 /** What a call was given, in one of the ways in which its arguments can be. */
@@ -14,7 +15,7 @@ export function argumentsFrom(given: readonly Argument[]): Arguments {
   const positional: Value[] = [];
   const named = new Map<string, Value>();
   for (const one of given) {
-    if ('positional' in one) positional.push(...one.positional);
+    if ('positional' in one) spread(positional, one.positional);
     else for (const [name, value] of one.named) named.set(name, value);
   }
   return { positional, named };

@@ -16,7 +16,6 @@ export function assessPython(piece: Piece): void {
 
   const visit = (node: SyntaxNode, parent: SyntaxNode | undefined, above?: SyntaxNode): void => {
     if (!piece.spend()) return;
-    const isHandedOn = () => isHanded(node, parent) && !isLookedAt(parent, above);
     switch (node.type) {
       case 'import_statement':
         for (const item of childrenOf(node, 'name')) {
@@ -32,7 +31,7 @@ export function assessPython(piece: Piece): void {
       case 'call':
         assessCall(piece, evaluator, node);
         // What getattr and the like give back is handed on as a name would be.
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
+        assessBare(node, parent, above);
         break;
       case 'decorator': {
         const [value] = namedChildren(node);
@@ -44,14 +43,14 @@ export function assessPython(piece: Piece): void {
         const attribute = childOf(node, 'attribute');
         if (attribute && introspective.has(nameIn(tree, attribute)) && !isOwnClass(node))
           piece.add('code.introspection', node);
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
+        assessBare(node, parent, above);
         break;
       }
       case 'identifier':
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
+        assessBare(node, parent, above);
         return;
       case 'subscript':
-        if (isBare(node, parent)) assessReference(piece, evaluator, node, isHandedOn());
+        assessBare(node, parent, above);
         break;
       case 'print_statement':
       case 'exec_statement':
@@ -75,6 +74,12 @@ export function assessPython(piece: Piece): void {
     for (const child of node.children) if (child.named) visit(child, node, parent);
   };
   visit(tree.root, undefined);
+
+  /** What is handed on as it stands, and is not called or looked into here. */
+  function assessBare(node: SyntaxNode, parent: SyntaxNode | undefined, above: SyntaxNode | undefined): void {
+    if (!isBare(node, parent)) return;
+    assessReference(piece, evaluator, node, isHanded(node, parent) && !isLookedAt(parent, above));
+  }
 
   function isLookedAt(parent: SyntaxNode | undefined, call: SyntaxNode | undefined): boolean {
     const target = parent?.type === 'argument_list' ? childOf(call, 'function') : undefined;
@@ -141,8 +146,10 @@ function isBare(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
 
 /** Whether who gets it can call it: by an argument, a result or a part of something, not by a name of its own. */
 function isHanded(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
-  if (parent?.type === 'assignment')
-    return node.field === 'right' && childOf(parent, 'left')?.type === 'subscript';
+  if (parent?.type === 'assignment') {
+    const left = node.field === 'right' ? childOf(parent, 'left') : undefined;
+    return left?.type === 'subscript' || left?.type === 'attribute';
+  }
   return parent !== undefined && handing.has(parent.type);
 }
 

@@ -17,6 +17,7 @@ import {
   type Capability,
 } from './known-names.js';
 import { textValue } from './operators.js';
+import { changingMethods, pathMethods } from './path-methods.js';
 
 /**
  * What a dotted name can do: that of its longest beginning that is known. What a call gave back was told at the call;
@@ -92,43 +93,46 @@ export function assessCall(piece: Piece, evaluator: Evaluator, node: SyntaxNode)
   const ways = evaluator.argumentsOf(node);
   for (const target of evaluator.evaluate(childOf(node, 'function'))) {
     if (target.kind !== 'reference') continue;
-    noteHidden(piece, target, capabilityOf(target), node);
+    const capability = capabilityOf(target);
+    noteHidden(piece, target, capability, node);
     if (isComputed(target)) piece.add('cannot-tell.computed-member', node);
-    for (const given of ways) callOnce(piece, evaluator, boundMethod(target, given), given, node);
+    for (const given of ways) {
+      const method = boundMethod(target, given);
+      const can = method === target ? capability : capabilityOf(method);
+      if (can !== undefined) use(piece, can, node, given, method);
+      callMethod(piece, evaluator, method, can, given, node);
+    }
   }
 }
 
 /** Path.read_text(path) is path.read_text(). */
 function boundMethod(target: Reference, { positional: [first] }: Arguments): Reference {
+  if (!target.path.startsWith('pathlib.')) return target;
   const [, method] = /^pathlib\.\w*Path\.(\w+)$/.exec(target.path) ?? [];
   return method === undefined || !first ? target : reference(`?.${method}`, target.hidden, first);
 }
 
-function callOnce(
+/** What a method does by its name alone: that of a path, or one that is called through another. */
+function callMethod(
   piece: Piece,
   evaluator: Evaluator,
   target: Reference,
+  capability: Capability | undefined,
   given: Arguments,
   node: SyntaxNode,
 ): void {
-  const capability = capabilityOf(target);
-  if (target.path === 'operator.methodcaller()') callMethod(piece, evaluator, target, given, node);
-  if (target.path.startsWith('?.') && target.subject?.kind === 'text') {
-    const touch = pathMethods[target.path.slice(2)];
-    if (touch) touchPath(piece, touch, target.subject.text, node);
-    if (
-      /^\?\.(mkdir|chmod|symlink_to|hardlink_to|rename|replace)$/.test(target.path) &&
-      target.path !== '?.replace'
-    )
-      touchPath(piece, 'write', target.subject.text, node);
-    if (target.path === '?.open') openFile(piece, [target.subject, ...given.positional], given, node);
+  const { path, subject } = target;
+  if (path === 'operator.methodcaller()') callNamed(piece, evaluator, target, given, node);
+  if (path.startsWith('?.') && subject?.kind === 'text') {
+    const touch = pathMethods.get(path.slice(2));
+    if (touch) touchPath(piece, touch, subject.text, node);
+    if (path === '?.open') openFile(piece, [subject, ...given.positional], given, node);
+  } else if (capability === undefined) {
+    const method = path.slice(path.lastIndexOf('.') + 1);
+    const touch = changingMethods.get(method);
+    // Of a path that is not known, unless the program has a function of that name.
+    if (touch && !evaluator.defines(method)) touchPath(piece, touch, hole, node);
   }
-  const method = pathMethods[target.path.slice(target.path.lastIndexOf('.') + 1)];
-  const isPath = target.path.startsWith('?.') && target.subject?.kind === 'text';
-  // Of a path that is not known.
-  if (capability === undefined && !isPath && method && method !== 'read')
-    touchPath(piece, method, hole, node);
-  if (capability !== undefined) use(piece, capability, node, given, target);
 }
 
 /** By a name that is not known, of an object that is not known either. */
@@ -137,7 +141,7 @@ function isComputed({ path, subject }: Reference): boolean {
 }
 
 /** methodcaller("system", …)(os) is os.system(…). */
-function callMethod(
+function callNamed(
   piece: Piece,
   evaluator: Evaluator,
   { subject }: Reference,
@@ -153,17 +157,6 @@ function callMethod(
   noteHidden(piece, method, capabilityOf(method), node);
   if (isComputed(method)) piece.add('cannot-tell.computed-member', node);
 }
-
-const pathMethods: Readonly<Record<string, Touch>> = {
-  read_text: 'read',
-  read_bytes: 'read',
-  iterdir: 'read',
-  write_text: 'write',
-  write_bytes: 'write',
-  touch: 'write',
-  unlink: 'delete',
-  rmdir: 'delete',
-};
 
 function noteHidden(
   piece: Piece,

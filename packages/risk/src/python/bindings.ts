@@ -16,7 +16,10 @@ export type Binding =
   | { readonly kind: 'unknown' };
 
 export interface Names {
+  /** Attributes with a dot before their name. */
   readonly bound: ReadonlyMap<string, readonly Binding[]>;
+  /** Of which objects any was given some, without the dot. */
+  readonly attributes: ReadonlySet<string>;
   /** Modules of which everything is imported. */
   readonly stars: readonly string[];
 }
@@ -178,5 +181,7 @@ export function collectNames(tree: SyntaxTree): Names {
 
   visit(tree.root);
   for (const member of members) for (const binding of bound.get(member) ?? []) bind(`.${member}`, binding);
-  return { bound, stars };
+  const attributes = new Set<string>();
+  for (const key of bound.keys()) if (key.startsWith('.')) attributes.add(key.slice(1));
+  return { bound, attributes, stars };
 }

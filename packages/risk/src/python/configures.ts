@@ -9,27 +9,30 @@ const ownClasses =
 const ownStreams = /^ext:\/\/sys\.std(out|err)$/;
 
 /** Whether a configuration of logging names nothing but what logging has; other classes and factories it would call. */
-export function configures(piece: Piece, value: Value, node: SyntaxNode, key = ''): boolean {
-  switch (value.kind) {
-    case 'number':
-      return true;
-    case 'list':
-      return value.items.every((item) => configures(piece, item, node));
-    case 'text':
+export function configures(piece: Piece, configuration: Value, node: SyntaxNode): boolean {
+  let isOwn = true;
+  const seen = new Set<Value>();
+  const open: (readonly [string, Value])[] = [['', configuration]];
+  for (const [key, value] of open) {
+    if (value.kind === 'text') {
       if (key === 'filename') touchPath(piece, 'write', value.text, node);
-      if (key === '()' || value.text.includes(hole)) return false;
-      if (key === 'class') return ownClasses.test(value.text);
-      return !/^(ext|cfg):/.test(value.text) || ownStreams.test(value.text);
-    case 'table':
-      return (
-        !value.from &&
-        [...value.entries].every(
-          ([name, values]) =>
-            !name.includes(hole) && values.every((one) => configures(piece, one, node, name)),
-        )
-      );
-    case 'reference':
-    case 'unknown':
-      return false;
+      isOwn &&= isOwnText(key, value.text);
+      continue;
+    }
+    // What stands in several places is looked at once.
+    if (seen.has(value)) continue;
+    seen.add(value);
+    if (value.kind === 'list') for (const item of value.items) open.push(['', item]);
+    else if (value.kind === 'table') {
+      isOwn &&= !value.from && !value.entries.has(hole);
+      for (const [name, values] of value.entries) for (const one of values) open.push([name, one]);
+    } else isOwn &&= value.kind === 'number';
   }
+  return isOwn;
+}
+
+function isOwnText(key: string, text: string): boolean {
+  if (key === '()' || text.includes(hole)) return false;
+  if (key === 'class') return ownClasses.test(text);
+  return !/^(ext|cfg):/.test(text) || ownStreams.test(text);
 }

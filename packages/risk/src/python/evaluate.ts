@@ -1,17 +1,21 @@
 import type { Piece } from '../piece.js';
 import { childOf, childrenOf, namedChildren, textOf, type SyntaxNode } from '../syntax/node.js';
 import { combinations, told } from '../values/choices.js';
+import { listOf, put, tableOf } from '../values/collect.js';
 import { unescape } from '../values/escapes.js';
-import { derived, literal, maxItems, reference, unknown, type Value } from '../values/value.js';
+import { derived, literal, reference, unknown, type Value } from '../values/value.js';
 import { argumentsFrom, type Argument, type Arguments } from './arguments.js';
 import { nameIn, type Binding, type Names } from './bindings.js';
 import { canonical } from './canonical.js';
 import { builtinNames, capabilities } from './known-names.js';
-import { binary, sliced, textValue } from './operators.js';
+import { binary, itemsOf, keyOf, sliced, textValue } from './operators.js';
 import { entryOf, resultOf } from './results.js';
 
 const maxDepth = 60;
 const maxBindings = 64;
+/** Of arguments and items, those that are more than one value. */
+const notPlain = new Set(['keyword_argument', 'list_splat', 'dictionary_splat']);
+const noNames: ReadonlyMap<string, Value> = new Map();
 
 /** What an expression may be. Several values where a name has several; `unknown` where nobody can tell. */
 export class Evaluator {
@@ -71,8 +75,17 @@ export class Evaluator {
   #argumentsOf(call: SyntaxNode): readonly Arguments[] {
     const list = childOf(call, 'arguments');
     const nodes = list?.type === 'generator_expression' ? [list] : namedChildren(list);
-    const given = nodes.map((node) => this.#argument(node));
-    return combinations<Argument>(given, { positional: [unknown] }).map(argumentsFrom);
+    return this.#gathered(nodes);
+  }
+
+  /** What stands in a list or between the brackets of a call, in each way that it can be. */
+  #gathered(nodes: readonly SyntaxNode[]): readonly Arguments[] {
+    if (nodes.some(({ type }) => notPlain.has(type))) {
+      const given = nodes.map((node) => this.#argument(node));
+      return combinations<Argument>(given, { positional: [unknown] }).map(argumentsFrom);
+    }
+    const given = nodes.map((node) => this.evaluate(node));
+    return combinations(given, unknown).map((positional) => ({ positional, named: noNames }));
   }
 
   #argument(node: SyntaxNode): readonly Argument[] {
@@ -135,7 +148,7 @@ export class Evaluator {
       }
     }
     // What a module was given as an attribute, builtins or globalThis, is a name of nobody.
-    if (values.length === 0 && !name.startsWith('.') && this.#names.bound.has(`.${name}`))
+    if (values.length === 0 && this.#names.attributes.has(name))
       values.push(...this.named(`.${name}`, hidden));
     if (name === '__file__') values.push(literal('./main.py'));
     if (name === '__name__') values.push(literal('__main__'));
@@ -146,6 +159,8 @@ export class Evaluator {
   }
 
   #bound(bindings: readonly Binding[]): readonly Value[] {
+    const [only] = bindings;
+    if (only && only.kind !== 'append' && bindings.length === 1) return told(this.#boundTo(only));
     let values: readonly Value[] = [];
     /** What was there before something was added to it. */
     const before: Value[] = [];
@@ -197,7 +212,7 @@ export class Evaluator {
         return [{ kind: 'number', number: Number(textOf(tree, node).replaceAll('_', '')) }];
       case 'true':
       case 'false':
-        return [{ kind: 'number', number: node.type === 'true' ? 1 : 0 }];
+        return [{ kind: 'number', number: node.type === 'true' ? 1 : 0, isBoolean: true }];
       case 'parenthesized_expression':
       case 'await':
       case 'type':
@@ -217,7 +232,7 @@ export class Evaluator {
       case 'tuple':
       case 'set':
       case 'expression_list':
-        return this.#list(node);
+        return this.#gathered(namedChildren(node)).map(({ positional }) => listOf(positional));
       case 'dictionary':
         return [this.#dictionary(node)];
       case 'list_comprehension':
@@ -252,57 +267,56 @@ export class Evaluator {
 
   #string(node: SyntaxNode): readonly Value[] {
     const { tree } = this.#piece;
-    const start = node.children.find((child) => child.type === 'string_start');
-    const raw = start ? /r/i.test(textOf(tree, start)) : false;
-    let filled = false;
+    let raw = false;
+    let text = '';
+    /** Before each of what is filled in; the text behind the last is `text`. */
     const parts: (readonly Value[])[] = [];
     for (const child of node.children) {
-      if (child.type === 'string_content')
-        parts.push([literal(raw ? textOf(tree, child) : unescape(textOf(tree, child)))]);
+      if (child.type === 'string_start') raw = child.end - child.start > 1 && /r/i.test(textOf(tree, child));
+      else if (child.type === 'string_content')
+        text += raw ? textOf(tree, child) : unescape(textOf(tree, child));
+      else if (child.type === 'escape_interpolation') text += textOf(tree, child).slice(0, 1);
       else if (child.type === 'interpolation') {
-        filled = true;
         // Cut, padded or quoted it is not known.
         const isPlain = child.children.every(
-          ({ type }) => !/^(format_specifier|type_conversion)$/.test(type),
+          ({ type }) => type !== 'format_specifier' && type !== 'type_conversion',
         );
-        parts.push(isPlain ? this.evaluate(childOf(child, 'expression')) : [unknown]);
-      } else if (child.type === 'escape_interpolation')
-        parts.push([literal(textOf(tree, child).slice(0, 1))]);
+        parts.push([literal(text)], isPlain ? this.evaluate(childOf(child, 'expression')) : [unknown]);
+        text = '';
+      }
     }
-    // Escapes such as \x6f hide a word from whoever searches for it.
-    const escaped = !raw && /\\[xuUN0-7]/.test(textOf(tree, node));
-    return combinations(parts, unknown).map((way) => {
-      const text = way.map(textValue).join('');
-      return filled || escaped ? derived(text, [], 'assembled') : literal(text);
-    });
-  }
-
-  #list(node: SyntaxNode): readonly Value[] {
-    const items = namedChildren(node)
-      .slice(0, maxItems)
-      .map((item): readonly Argument[] => this.#argument(item));
-    return combinations<Argument>(items, { positional: [unknown] }).map((way) => ({
-      kind: 'list',
-      items: argumentsFrom(way).positional,
-    }));
+    if (parts.length === 0) {
+      // Escapes such as \x6f hide a word from whoever searches for it.
+      const escaped = !raw && /\\[xuUN0-7]/.test(textOf(tree, node));
+      return [escaped ? derived(text, [], 'assembled') : literal(text)];
+    }
+    return combinations(parts, unknown).map((way) =>
+      derived(way.map(textValue).join('') + text, [], 'assembled'),
+    );
   }
 
   #dictionary(node: SyntaxNode): Value {
     const entries = new Map<string, readonly Value[]>();
-    const from: Value[] = [];
-    for (const pair of namedChildren(node).slice(0, maxItems)) {
+    const spreads: Value[] = [];
+    for (const pair of namedChildren(node)) {
       if (pair.type === 'dictionary_splat') {
-        from.push(...this.evaluate(namedChildren(pair)[0]));
+        spreads.push(...this.evaluate(namedChildren(pair)[0]));
         continue;
       }
       const values = this.evaluate(childOf(pair, 'value'));
       // What has a key that is not known is found by none, and is one of all.
-      for (const key of this.evaluate(childOf(pair, 'key'))) {
-        const name = textValue(key);
-        entries.set(name, told([...(entries.get(name) ?? []), ...values]));
-      }
+      for (const key of this.evaluate(childOf(pair, 'key'))) put(entries, keyOf(key), values);
     }
-    return from.length === 0 ? { kind: 'table', entries } : { kind: 'table', entries, from };
+    return tableOf(entries, spreads, () => this.spend());
+  }
+
+  /** Whether the program has a function of this name. */
+  defines(name: string): boolean {
+    return this.#names.bound.get(name)?.some(({ kind }) => kind === 'unknown') ?? false;
+  }
+
+  spend(): boolean {
+    return this.#piece.spend();
   }
 
   /** One loop over known items is followed; that is how names are made of numbers. */
@@ -338,12 +352,10 @@ export class Evaluator {
     if (!attribute) return [unknown];
     const name = nameIn(this.#piece.tree, attribute);
     const objects = this.evaluate(childOf(node, 'object'));
+    const members = objects.map((object) => this.member(object, name, false));
     // What some object was given under that name, any object may have.
-    const given = objects.some(({ kind }) => kind !== 'text') && this.#names.bound.has(`.${name}`);
-    return [
-      ...objects.map((object) => this.member(object, name, false)),
-      ...(given ? this.named(`.${name}`).filter(({ kind }) => kind !== 'unknown') : []),
-    ];
+    if (!this.#names.attributes.has(name) || objects.every(({ kind }) => kind === 'text')) return members;
+    return [...members, ...this.#identified(`.${name}`).filter(({ kind }) => kind !== 'unknown')];
   }
 
   member(object: Value, name: string, hidden: boolean): Value {
@@ -384,9 +396,4 @@ export class Evaluator {
       ways.flatMap((given) => resultOf(this, target, given)),
     );
   }
-}
-
-function itemsOf(value: Value): readonly Value[] | undefined {
-  if (value.kind === 'text') return Array.from(value.text).map(literal);
-  return value.kind === 'list' ? value.items : undefined;
 }

@@ -102,12 +102,8 @@ export function foldCall(target: Reference, given: Arguments, member: Member): V
       return first.kind === 'text' && !first.text.includes(hole)
         ? reference(canonical(first.text.replace(':', '.')), true)
         : reference('<names>.?', true);
-    case 'builtins.dict': {
-      const entries = new Map(
-        Array.from(given.named, ([name, value]): [string, readonly Value[]] => [name, [value]]),
-      );
-      return { kind: 'table', entries, from: given.positional };
-    }
+    // By map(): a copy.
+    case 'builtins.dict':
     case 'copy.copy':
     case 'copy.deepcopy':
     case 'types.MappingProxyType':

@@ -1,18 +1,30 @@
 import { hole } from '../place.js';
-import { derived, literal, maxItems, maxText, unknown, type Value } from '../values/value.js';
+import { listOf } from '../values/collect.js';
+import { derived, literal, maxText, unknown, type Value } from '../values/value.js';
 
 /** A value as it appears inside a text. */
 export function textValue(value: Value): string {
   if (value.kind === 'text') return value.text;
-  return value.kind === 'number' ? String(value.number) : hole;
+  if (value.kind !== 'number') return hole;
+  return value.isBoolean ? (value.number === 0 ? 'False' : 'True') : String(value.number);
+}
+
+/** What a value is as a key: True is 1. */
+export function keyOf(value: Value): string {
+  return value.kind === 'number' ? String(value.number) : textValue(value);
+}
+
+/** What a loop over a value goes through. */
+export function itemsOf(value: Value): readonly Value[] | undefined {
+  if (value.kind === 'text') return Array.from(value.text).map(literal);
+  return value.kind === 'list' ? value.items : undefined;
 }
 
 export function binary(operator: string, left: Value, right: Value): Value {
   if (left.kind === 'number' && right.kind === 'number')
     return arithmetic(operator, left.number, right.number);
   if (operator === '+') {
-    if (left.kind === 'list' && right.kind === 'list')
-      return { kind: 'list', items: [...left.items, ...right.items].slice(0, maxItems) };
+    if (left.kind === 'list' && right.kind === 'list') return listOf([...left.items, ...right.items]);
     if (left.kind === 'text' || right.kind === 'text')
       return derived(textValue(left) + textValue(right), [left, right], 'assembled');
   }

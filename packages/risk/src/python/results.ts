@@ -1,25 +1,29 @@
 import { hole } from '../place.js';
 import { told } from '../values/choices.js';
+import { tableOf } from '../values/collect.js';
 import { literal, reference, unknown, type Reference, type Value } from '../values/value.js';
 import type { Arguments } from './arguments.js';
 import { canonical } from './canonical.js';
 import { foldCall, foldMethod, namesOf } from './fold-calls.js';
-import { indexed, textValue } from './operators.js';
+import { indexed, keyOf } from './operators.js';
 
 interface Lookup {
   named(name: string, hidden: boolean): readonly Value[];
   member(object: Value, name: string, hidden: boolean): Value;
+  /** Counts work done. */
+  spend(): boolean;
 }
 
 /** What an object has under a key, or all that it can be. */
 export function entryOf(lookup: Lookup, object: Value, index: Value): readonly Value[] {
   if (object.kind === 'reference') return entryOfReference(lookup, object, index);
   if (object.kind !== 'table') return [indexed(object, index)];
-  const key = textValue(index);
+  const key = keyOf(index);
   const known = key.includes(hole) ? undefined : object.entries.get(key);
-  const others = [...object.entries].filter(([name]) => !known || name.includes(hole));
+  const others = known ? (object.entries.get(hole) ?? []) : [...object.entries.values()].flat();
+  if (known && others.length === 0 && !object.from) return known;
   const spread = (object.from ?? []).flatMap((one) => entryOf(lookup, one, index));
-  return told([...(known ?? []), ...others.flatMap(([, values]) => values), ...spread]);
+  return told([...(known ?? []), ...others, ...spread]);
 }
 
 /** os.environ["HOME"], sys.modules["os"], vars(os)["system"] and globals()["eval"]. */
@@ -45,6 +49,10 @@ export function resultOf(lookup: Lookup, target: Value, given: Arguments): reado
   if (target.kind !== 'reference') return [unknown];
   const [first = unknown] = given.positional;
   if (target.path === 'builtins.globals' || target.path === 'builtins.locals') return [reference('<names>')];
+  if (target.path === 'builtins.dict') {
+    const entries = new Map(Array.from(given.named, ([name, value]) => [name, [value]] as const));
+    return [tableOf(entries, given.positional, () => lookup.spend())];
+  }
   if (target.path === 'builtins.vars') return [namesOf(given.positional[0])];
   if (
     target.path === '<names>.get' ||

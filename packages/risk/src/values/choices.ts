@@ -2,7 +2,10 @@ import { hole } from '../place.js';
 import { reference, unknown, type Value } from './value.js';
 
 /** So many values of one thing are told apart. */
-export const maxChoices = 8;
+export const maxChoices = 16;
+
+/** So many ways to put several together are gone through one after the other. */
+const maxWays = 8;
 
 /** One of several functions: whoever calls it cannot tell which. */
 const lost = reference('?[?]');
@@ -44,7 +47,7 @@ function isSame(one: Value, other: Value): boolean {
     case 'unknown':
       return other.kind === 'unknown';
     case 'number':
-      return other.kind === 'number' && one.number === other.number;
+      return other.kind === 'number' && one.number === other.number && one.isBoolean === other.isBoolean;
     case 'text':
       return (
         other.kind === 'text' &&
@@ -52,16 +55,28 @@ function isSame(one: Value, other: Value): boolean {
         one.assembled === other.assembled &&
         one.decoded === other.decoded
       );
+    case 'reference':
+      return (
+        other.kind === 'reference' &&
+        one.path === other.path &&
+        one.hidden === other.hidden &&
+        isSameSubject(one.subject, other.subject)
+      );
     case 'list':
     case 'table':
-    case 'reference':
       return false;
   }
 }
 
+/** What holds others is compared no further: chains of subjects can be long. */
+function isSameSubject(one: Value | undefined, other: Value | undefined): boolean {
+  if (one === other) return true;
+  return one !== undefined && other !== undefined && one.kind !== 'reference' && isSame(one, other);
+}
+
 /**
- * Each way to take one of each list. Where there are too many, ways in which each of all has its turn, and one in which
- * whatever has several is `rest`: nothing is left out without a word.
+ * Each way to take one of each list. Where there are too many, the first of them, ways in which each of all has its turn,
+ * and one in which whatever has several is `rest`: nothing is left out without a word.
  */
 export function combinations<One>(
   lists: readonly (readonly One[])[],
@@ -69,23 +84,30 @@ export function combinations<One>(
 ): readonly (readonly One[])[] {
   let ways = 1;
   let longest = 1;
+  let several = 0;
   for (const { length } of lists) {
     if (length <= 1) continue;
-    ways = Math.min(ways * length, maxChoices + 1);
+    several += 1;
+    ways = Math.min(ways * length, maxWays + 1);
     longest = Math.max(longest, length);
   }
-  if (ways === 1) return [lists.map((list) => first(list, rest))];
-  const isCut = ways > maxChoices;
-  const taken = Array.from({ length: isCut ? longest : ways }, (_, way) => {
+  if (several === 0) return [lists.map((list) => first(list, rest))];
+  const turns = () =>
+    Array.from({ length: longest }, (_, turn) =>
+      lists.map((list) => (list.length > 1 ? (list[turn % list.length] as One) : first(list, rest))),
+    );
+  if (several === 1) return turns();
+  const taken = Array.from({ length: Math.min(ways, maxWays) }, (_, way) => {
     let left = way;
     return lists.map((list) => {
       if (list.length <= 1) return first(list, rest);
       const at = left % list.length;
-      if (!isCut) left = Math.floor(left / list.length);
+      left = Math.floor(left / list.length);
       return list[at] as One;
     });
   });
-  return isCut ? [...taken, lists.map((list) => (list.length > 1 ? rest : first(list, rest)))] : taken;
+  if (ways <= maxWays) return taken;
+  return [...taken, ...turns(), lists.map((list) => (list.length > 1 ? rest : first(list, rest)))];
 }
 
 function first<One>(list: readonly One[], rest: One): One {

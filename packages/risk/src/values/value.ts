@@ -14,6 +14,8 @@ export interface Text {
 export interface Numeric {
   readonly kind: 'number';
   readonly number: number;
+  /** As a text it is True or False. */
+  readonly isBoolean?: true;
 }
 
 export interface List {
@@ -24,7 +26,7 @@ export interface List {
 export interface Table {
   readonly kind: 'table';
   readonly entries: ReadonlyMap<string, readonly Value[]>;
-  /** Whose members it has as well. */
+  /** Whose members it has as well; none of them is a table. */
   readonly from?: readonly Value[];
 }
 
